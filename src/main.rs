@@ -1,0 +1,3 @@
+//! The `perftrail` program.
+
+fn main() {}

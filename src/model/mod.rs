@@ -1,0 +1,6 @@
+//! The words of perftrail as types: what the glossary names, nothing that does anything.
+
+pub mod metric;
+pub mod names;
+pub mod quantity;
+pub mod status;

@@ -1,0 +1,51 @@
+//! `series.json`: numbers over time within a run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::metric::Unit;
+
+/// The file beside the record that holds the series.
+pub const SERIES_FILE: &str = "series.json";
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesFile {
+    /// Version of this file's format; 1 is the first.
+    pub version: u32,
+    /// The series, by name.
+    pub series: Vec<Series>,
+}
+
+/// Where a series came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesSource {
+    /// perftrail's sampler saw it.
+    Sampled,
+    /// The job reported it, through `PERFTRAIL_STATS` or a file that `read` names.
+    Reported,
+}
+
+/// One series of the last completed repetition. All lists have one length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Its name: `memory`, `cpu`, `processes`, or the job's own.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Where it came from.
+    pub source: SeriesSource,
+    /// What the x values are, where the job gave any (`date`, say).
+    pub x_name: Option<String>,
+    /// Seconds from the start of the repetition; empty for a series read from a file without times.
+    pub t: Vec<f64>,
+    /// The job's own x values, as it wrote them; empty without.
+    pub x: Vec<String>,
+    /// The mean of each point's bucket.
+    pub value: Vec<f64>,
+    /// The smallest value of each point's bucket; empty when no bucket holds more than one value.
+    pub min: Vec<f64>,
+    /// The greatest value of each point's bucket; empty when no bucket holds more than one value.
+    pub max: Vec<f64>,
+}
