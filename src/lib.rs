@@ -18,3 +18,7 @@ pub mod config;
 pub mod plan;
 pub mod record;
 pub mod report;
+
+pub mod bundle;
+pub mod clock;
+pub mod source;

@@ -1,0 +1,3 @@
+//! Bundles on disk: the folder a run leaves behind.
+
+pub mod write;

@@ -1,0 +1,184 @@
+//! Writes a bundle, file by file, each of them whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::GzBuilder;
+
+use crate::record::layout::RECORD_FILE;
+use crate::record::{Record, canonical};
+
+/// Kept free on the bundle's disk while the job runs, so that the last record still fits when the
+/// job fills the disk.
+const RESERVE_BYTES: usize = 4 << 20;
+const RESERVE_FILE: &str = ".reserve";
+
+/// Why a bundle could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The folder for all bundles cannot be had.
+    #[error("make the output folder {}: {source}; choose another with --output", path.display())]
+    Output {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A folder of this run's name is there already.
+    #[error("make the bundle {}: it is there already, and a bundle is never written over", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file of the bundle cannot be written.
+    #[error("write {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The record is no JSON, which is a fault of perftrail.
+    #[error("write the record as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A bundle that is being written.
+#[derive(Debug)]
+pub struct BundleWriter {
+    folder: PathBuf,
+}
+
+impl BundleWriter {
+    /// Makes the folder `output/id` for a new run, and `output` itself where it is missing, with a
+    /// `.gitignore` that keeps both out of the project's repository.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or is there already.
+    pub fn create(output: &Path, id: &str) -> Result<Self, WriteError> {
+        let at_output = |source| WriteError::Output { path: output.to_owned(), source };
+        fs::create_dir_all(output).map_err(at_output)?;
+        keep_out_of_git(output).map_err(at_output)?;
+        let folder = output.join(id);
+        match fs::create_dir(&folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(WriteError::Exists { path: folder });
+            }
+            Err(source) => return Err(WriteError::Output { path: folder, source }),
+        }
+        let bundle = Self { folder };
+        // A full disk at the start is told by the first real write; the reserve is only a help.
+        let _ = fs::write(bundle.folder.join(RESERVE_FILE), vec![1_u8; RESERVE_BYTES]);
+        Ok(bundle)
+    }
+
+    /// Where the bundle lies.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Gives the reserved space back: the job has ended, the last files are to be written.
+    pub fn release_reserve(&self) {
+        let _ = fs::remove_file(self.folder.join(RESERVE_FILE));
+    }
+
+    /// Writes the record. A reader sees the older record or this one, never a part.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_record(&self, record: &Record) -> Result<(), WriteError> {
+        self.write(RECORD_FILE, &canonical::pretty(record)?)
+    }
+
+    /// Writes one file of the bundle; `name` may hold folders.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let path = self.folder.join(name);
+        replace(&path, bytes).map_err(|source| WriteError::File { path, source })
+    }
+
+    /// Writes `bytes` gzipped. The same bytes give the same file: no time, no name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_gz(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let path = self.folder.join(name);
+        let packed = gzip(bytes).map_err(|source| WriteError::File { path, source })?;
+        self.write(name, &packed)
+    }
+}
+
+/// `bytes` as a gzip file without time or name.
+///
+/// # Errors
+/// None in practice: the sink is memory.
+pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// A `.gitignore` of `*` in `folder`, unless there is one.
+fn keep_out_of_git(folder: &Path) -> io::Result<()> {
+    let path = folder.join(".gitignore");
+    if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
+}
+
+/// Puts `bytes` at `path` in one step: a temporary file beside it, flushed to disk, then renamed.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    let file = file.persist(path).map_err(|error| error.error)?;
+    readable_by_all(&file)
+}
+
+#[cfg(unix)]
+fn readable_by_all(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = BundleWriter::create(folder.path(), "run").unwrap();
+        first.write("files/deep/a.csv", b"1").unwrap();
+        assert!(matches!(
+            BundleWriter::create(folder.path(), "run"),
+            Err(WriteError::Exists { .. })
+        ));
+        assert_eq!(fs::read(first.folder().join("files/deep/a.csv")).unwrap(), b"1");
+        assert_eq!(fs::read(folder.path().join(".gitignore")).unwrap(), b"*\n");
+    }
+
+    #[test]
+    fn an_output_folder_that_is_a_file_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "x").unwrap();
+        let error = BundleWriter::create(&path, "run").unwrap_err();
+        assert!(error.to_string().contains("--output"), "{error}");
+    }
+
+    #[test]
+    fn equal_bytes_give_equal_files() {
+        assert_eq!(gzip(b"log").unwrap(), gzip(b"log").unwrap());
+    }
+}

@@ -1,0 +1,3 @@
+//! The project that is measured: its commit, its configuration file, its outputs.
+
+pub mod git;
