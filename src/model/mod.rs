@@ -4,3 +4,4 @@ pub mod metric;
 pub mod names;
 pub mod quantity;
 pub mod status;
+pub mod units;
