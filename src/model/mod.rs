@@ -2,6 +2,7 @@
 
 pub mod metric;
 pub mod names;
+pub mod param;
 pub mod quantity;
 pub mod status;
 pub mod units;

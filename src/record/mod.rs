@@ -20,6 +20,8 @@ use crate::model::metric::{Better, Exactness, Unit};
 use crate::model::names::CommitSha;
 use crate::model::status::{Identity, Status};
 
+pub use crate::model::param::Param;
+
 /// The name every record bears.
 pub const SCHEMA_NAME: &str = "perftrail-stats";
 /// The version this program writes.
@@ -264,17 +266,6 @@ pub struct Profiler {
     pub version: Option<String>,
     /// The arguments given to it.
     pub args: Vec<String>,
-}
-
-/// One declared input with its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Param {
-    /// A string, number or truth value.
-    pub value: Value,
-    /// What it is without being set; `null` for a param the job reported itself.
-    pub default: Option<Value>,
-    /// Whether runs with other values belong to another history.
-    pub identity: bool,
 }
 
 /// One named number.
