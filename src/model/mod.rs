@@ -4,5 +4,6 @@ pub mod metric;
 pub mod names;
 pub mod param;
 pub mod quantity;
+pub mod robust;
 pub mod status;
 pub mod units;
