@@ -7,6 +7,7 @@ pub mod canonical;
 pub mod index;
 pub mod layout;
 pub mod read;
+pub mod redact;
 pub mod series;
 
 use std::collections::BTreeMap;

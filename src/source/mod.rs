@@ -1,3 +1,4 @@
 //! The project that is measured: its commit, its configuration file, its outputs.
 
+pub mod files;
 pub mod git;
