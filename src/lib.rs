@@ -19,6 +19,9 @@ pub mod plan;
 pub mod record;
 pub mod report;
 
+pub mod actions;
 pub mod bundle;
 pub mod clock;
 pub mod source;
+
+pub mod cli;

@@ -1,4 +1,5 @@
 //! The project that is measured: its commit, its configuration file, its outputs.
 
+pub mod environment;
 pub mod files;
 pub mod git;

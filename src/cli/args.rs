@@ -1,0 +1,294 @@
+//! The command line: verbs and flags, nothing else.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::civil::Date;
+
+/// Measures a program, keeps the record in a results repository, shows what it found.
+#[derive(Debug, Parser)]
+#[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
+    3 the job failed · 6 could not publish. Several at once: 6 before 3."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// How much to say.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// How much to say.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Talk {
+    /// Say only what was found and what went wrong; the job's output is kept, not shown
+    #[arg(long, short, global = true, env = "PERFTRAIL_QUIET", conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what is done and why
+    #[arg(long, short, global = true, env = "PERFTRAIL_VERBOSE")]
+    pub verbose: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Measure; writes a bundle; with --publish also publishes and reports
+    Run(Box<RunArgs>),
+    /// Put bundles into a results repository, as one commit
+    Publish(PublishArgs),
+    /// Show one run
+    Report(ReportArgs),
+    /// List what the results repository holds
+    Runs(RunsArgs),
+    /// Print the JSON Schema of a file format
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Where results go or come from.
+#[derive(Clone, Debug, Args)]
+pub struct Target {
+    /// The results repository: a path; `none` keeps runs where they are
+    /// [default: the configuration's, else ./perftrail-results]
+    #[arg(long, value_name = "REPO", env = "PERFTRAIL_TO")]
+    pub to: Option<String>,
+    /// The branch that holds the results [default: the configuration's, else `results`]
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_BRANCH")]
+    pub branch: Option<String>,
+}
+
+/// `perftrail run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A job of perftrail.toml; without one, every job of this event
+    #[arg(value_name = "JOB", conflicts_with = "command")]
+    pub job: Option<String>,
+    /// A command to measure instead of a configured job
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// The name of the job, or which one to run
+    #[arg(long = "job", value_name = "NAME", env = "PERFTRAIL_JOB", conflicts_with = "job")]
+    pub job_name: Option<String>,
+    /// Where bundles are written, one folder each
+    #[arg(long, value_name = "DIR", default_value = "perftrail-out", env = "PERFTRAIL_OUTPUT_DIR")]
+    pub output: PathBuf,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Run this plan instead of making one
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_PLAN", conflicts_with_all = ["job", "job_name", "command", "param", "step"])]
+    pub plan: Option<PathBuf>,
+    /// Print the plan as JSON and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Set a declared param
+    #[arg(long, value_name = "K=V", env = "PERFTRAIL_PARAM", value_delimiter = '\n')]
+    pub param: Vec<String>,
+    /// Run only this step (repeats)
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_STEP", value_delimiter = '\n')]
+    pub step: Vec<String>,
+    /// The profiler [default: the job's, else none]
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_PROFILER")]
+    pub profiler: Option<String>,
+    /// Arguments for the profiler
+    #[arg(
+        long,
+        value_name = "ARG",
+        env = "PERFTRAIL_PROFILER_ARGS",
+        value_delimiter = '\n',
+        allow_hyphen_values = true
+    )]
+    pub profiler_args: Vec<String>,
+    /// How often to measure [default: the job's, else 1]
+    #[arg(long, value_name = "N", env = "PERFTRAIL_REPETITIONS")]
+    pub repetitions: Option<u32>,
+    /// How often to run before, unmeasured [default: the job's, else 0]
+    #[arg(long, value_name = "N", env = "PERFTRAIL_WARMUPS")]
+    pub warmups: Option<u32>,
+    /// Time limit of a repetition, such as 90s or 10h [default: the job's, else none]
+    #[arg(long, value_name = "TIME", env = "PERFTRAIL_TIMEOUT")]
+    pub timeout: Option<String>,
+    /// Strings to keep in the record, verbatim; several may follow
+    #[arg(long, value_name = "K=V", num_args = 1.., env = "PERFTRAIL_ADDITIONAL_STATS", value_delimiter = '\n')]
+    pub additional_stats: Vec<String>,
+    /// Names the machine group: runs of one name may be compared
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_MACHINE")]
+    pub machine: Option<String>,
+    /// Sets this run apart from otherwise equal ones, such as another operating system
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_VARIANT")]
+    pub variant: Option<String>,
+    /// Publish what was measured
+    #[arg(long, env = "PERFTRAIL_PUBLISH")]
+    pub publish: bool,
+    /// Where to.
+    #[command(flatten)]
+    pub target: Target,
+    /// End with the job's own exit code instead of 3 when it fails
+    #[arg(long, env = "PERFTRAIL_PROPAGATE_EXIT")]
+    pub propagate_exit: bool,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: Format,
+    /// How processes are measured: `portable` uses only what every Unix has
+    #[arg(long, value_enum, default_value_t = Meter::Best, env = "PERFTRAIL_METER", hide = true)]
+    pub meter: Meter,
+}
+
+/// `perftrail publish`.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// Bundles, or folders that hold bundles: those not yet published are taken
+    #[arg(value_name = "BUNDLE", required = true)]
+    pub bundles: Vec<PathBuf>,
+    /// Where to.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: ListFormat,
+}
+
+/// `perftrail report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A bundle's folder, a path in the results repository, `<sha prefix>[/<job>]`, or `latest[~N]`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: Format,
+}
+
+/// `perftrail runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only this job's
+    #[arg(long, value_name = "NAME")]
+    pub job: Option<String>,
+    /// Only runs that ended so, such as failed
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<String>,
+    /// Only runs that began on this day or later
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub since: Option<Date>,
+    /// At most so many, the newest
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: ListFormat,
+}
+
+/// `perftrail schema`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct SchemaArgs {
+    /// Which format
+    #[arg(value_enum)]
+    pub of: SchemaOf,
+}
+
+/// `perftrail completions`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// The file formats with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// perftrail.toml
+    Config,
+    /// stats.json
+    Record,
+}
+
+/// The form of a run's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for people
+    Text,
+    /// Markdown
+    Md,
+    /// The record, and nothing else on stdout
+    Json,
+    /// The self-contained page
+    Html,
+}
+
+/// The form of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// A table for people
+    Text,
+    /// JSON, and nothing else on stdout
+    Json,
+}
+
+/// How processes are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Meter {
+    /// The best that this system has
+    Best,
+    /// Wall time and resource usage only
+    Portable,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn several_additional_stats_may_follow_one_flag() {
+        let cli = Cli::parse_from([
+            "perftrail",
+            "run",
+            "job",
+            "--additional-stats",
+            "a=1",
+            "b c=d=e",
+            "--publish",
+        ]);
+        let Verb::Run(run) = cli.verb else { panic!("another verb") };
+        assert_eq!(run.additional_stats, ["a=1", "b c=d=e"]);
+        assert_eq!(run.job.as_deref(), Some("job"));
+        assert!(run.publish);
+    }
+
+    #[test]
+    fn a_command_follows_two_dashes() {
+        let cli =
+            Cli::parse_from(["perftrail", "run", "--job", "x", "--", "python3", "-c", "pass"]);
+        let Verb::Run(run) = cli.verb else { panic!("another verb") };
+        assert_eq!(run.command, ["python3", "-c", "pass"]);
+        assert!(Cli::try_parse_from(["perftrail", "run", "job", "--", "true"]).is_err());
+    }
+}

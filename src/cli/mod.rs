@@ -1,0 +1,4 @@
+//! The edge: reads the command line, calls the use case, prints, and turns the outcome into an
+//! exit code.
+
+pub mod args;
