@@ -6,6 +6,7 @@
 pub mod canonical;
 pub mod index;
 pub mod layout;
+pub mod marks;
 pub mod read;
 pub mod redact;
 pub mod series;
