@@ -1,0 +1,6 @@
+//! Feature tests: one binary, one module a feature.
+#![expect(clippy::expect_used, reason = "a test that cannot go on says why and ends")]
+
+mod dependencies;
+mod example;
+mod layering;
