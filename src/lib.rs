@@ -24,4 +24,6 @@ pub mod bundle;
 pub mod clock;
 pub mod source;
 
+pub mod app;
+
 pub mod cli;

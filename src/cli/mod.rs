@@ -2,3 +2,4 @@
 //! exit code.
 
 pub mod args;
+pub mod screen;

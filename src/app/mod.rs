@@ -1,0 +1,3 @@
+//! The use cases: they join effects and pure stages, and have no effect of their own.
+
+pub mod watch;
