@@ -42,7 +42,8 @@ pub fn digest_of(value: &Value) -> String {
 }
 
 /// The digest of a record as its run finished it: all of it but the digest itself and what
-/// publishing adds (`commit.against`, `comparison`).
+/// publishing sets (`run.identity`, `commit.against`, `comparison`, and `left_out` of the files,
+/// which the results repository's budgets decide).
 ///
 /// # Errors
 /// When the record cannot be written as JSON, which a map with other than text keys would cause.
@@ -54,9 +55,15 @@ pub fn record_digest(record: &Record) -> Result<String, serde_json::Error> {
 pub fn without_published(mut record: Value) -> Value {
     if let Some(run) = record.get_mut("run").and_then(Value::as_object_mut) {
         run.remove("digest");
+        run.remove("identity");
     }
     if let Some(commit) = record.get_mut("commit").and_then(Value::as_object_mut) {
         commit.remove("against");
+    }
+    if let Some(files) = record.get_mut("files").and_then(Value::as_array_mut) {
+        for file in files.iter_mut().filter_map(Value::as_object_mut) {
+            file.remove("left_out");
+        }
     }
     if let Some(all) = record.as_object_mut() {
         all.remove("comparison");
@@ -92,10 +99,10 @@ mod tests {
     #[test]
     fn publishing_does_not_change_the_digest() {
         let before: Value =
-            serde_json::from_str(r#"{"run":{"id":"x"},"commit":{},"comparison":null}"#)
+            serde_json::from_str(r#"{"run":{"id":"x","identity":"planned"},"commit":{},"comparison":null,"files":[{"path":"files/a","left_out":null}]}"#)
                 .expect("JSON");
         let after: Value = serde_json::from_str(
-            r#"{"run":{"id":"x","digest":"d"},"commit":{"against":[1]},"comparison":{"id":2}}"#,
+            r#"{"run":{"id":"x","digest":"d","identity":"claimed"},"commit":{"against":[1]},"comparison":{"id":2},"files":[{"path":"files/a","left_out":"too large"}]}"#,
         )
         .expect("JSON");
         assert_eq!(digest_of(&without_published(before)), digest_of(&without_published(after)));

@@ -87,6 +87,18 @@ impl RunName<'_> {
     }
 }
 
+/// Longest name of a run.
+pub const RUN_ID_MAX: usize = 160;
+
+/// Whether `text` can name a run: letters, digits, `_`, `-` and `.`, begun by a letter or digit.
+pub fn is_run_id(text: &str) -> bool {
+    text.len() <= RUN_ID_MAX
+        && text.bytes().next().is_some_and(|c| c.is_ascii_alphanumeric())
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
+        && !text.contains("..")
+        && !text.ends_with('.')
+}
+
 /// The UTC day of `time` as `YYYY-MM-DD`.
 pub fn day(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d").to_string()

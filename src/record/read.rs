@@ -1,1 +1,289 @@
 //! Reads records of every version, and says what is wrong with one that is none.
+//!
+//! A record comes from a job's machine, so its bytes are hostile: size, depth, lengths and names
+//! have limits, and nothing outside them gets further than this module.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::layout::is_run_id;
+use super::{Metric, Record, SCHEMA, SCHEMA_NAME, canonical};
+use crate::model::names::{is_job_name, is_metric_name};
+use crate::model::status::Identity;
+
+/// Largest record, in bytes.
+pub const BYTES_MAX: usize = 8 << 20;
+/// Deepest nesting of lists and objects.
+pub const DEPTH_MAX: usize = 32;
+/// Longest text, in bytes.
+pub const TEXT_MAX: usize = 256 << 10;
+/// Longest key of an object, in bytes.
+pub const KEY_MAX: usize = 4096;
+/// Largest number of metrics in one place.
+pub const METRICS_MAX: usize = 10_000;
+
+/// A record that was read: typed for use, plain for writing it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadRecord {
+    /// What this version knows of it.
+    pub record: Record,
+    /// All of it, with the keys that only a newer perftrail knows.
+    pub plain: Value,
+}
+
+/// Why bytes are no record that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It is larger than any record.
+    #[error("the record has {bytes} bytes, and at most {BYTES_MAX} are read")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It is not JSON: cut off, say, or with a number beyond what a computer holds.
+    #[error("the record is not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    /// It is JSON of something else.
+    #[error("the file is not a perftrail record: it has no \"schema\" named \"{SCHEMA_NAME}\"")]
+    NotARecord,
+    /// It has another major version.
+    #[error(
+        "the record has format {major}.{minor}, written by perftrail {tool}, and this perftrail {} reads format {}; use the newer perftrail",
+        env!("CARGO_PKG_VERSION"),
+        SCHEMA.major
+    )]
+    OtherMajor {
+        /// Its major version.
+        major: u64,
+        /// Its minor version.
+        minor: u64,
+        /// The perftrail that wrote it, as far as it says.
+        tool: String,
+    },
+    /// Lists and objects lie too deep in each other.
+    #[error("the record nests deeper than {DEPTH_MAX} levels at {place}")]
+    TooDeep {
+        /// Where.
+        place: String,
+    },
+    /// A text or key is too long.
+    #[error("the record holds {bytes} bytes of text at {place}, and at most {max} are read")]
+    LongText {
+        /// Where.
+        place: String,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        max: usize,
+    },
+    /// A part is missing or of another kind.
+    #[error("the record does not have the form of format {}: {source}", SCHEMA.major)]
+    Form {
+        /// What is wrong, as serde tells it.
+        source: serde_json::Error,
+    },
+    /// A name is unfit for paths and tables.
+    #[error("the record has a bad name at {place}: {name:?}")]
+    BadName {
+        /// Where.
+        place: &'static str,
+        /// The name, cut.
+        name: String,
+    },
+    /// A time lies outside the years 1970 to 9999.
+    #[error("the record's {place} is {time}, which is no time of a run")]
+    BadTime {
+        /// Which.
+        place: &'static str,
+        /// The time.
+        time: Timestamp,
+    },
+    /// There are more metrics than anybody reads.
+    #[error("the record has {count} metrics at {place}, and at most {METRICS_MAX} are read")]
+    ManyMetrics {
+        /// Where.
+        place: &'static str,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// Reads a record of any version from untrusted bytes.
+///
+/// Format 1.0 is the first; a newer minor version is read as far as this one knows it, and keeps
+/// the rest in `plain`.
+///
+/// # Errors
+/// Whatever is wrong first, see [`RecordError`].
+pub fn read(bytes: &[u8]) -> Result<ReadRecord, RecordError> {
+    if bytes.len() > BYTES_MAX {
+        return Err(RecordError::TooLarge { bytes: bytes.len() });
+    }
+    let plain: Value = serde_json::from_slice(bytes).map_err(RecordError::NotJson)?;
+    check_version(&plain)?;
+    check_size(&plain, &mut Vec::new())?;
+    let record: Record =
+        serde_json::from_value(plain.clone()).map_err(|source| RecordError::Form { source })?;
+    check_names(&record)?;
+    check_times(&record)?;
+    Ok(ReadRecord { record, plain })
+}
+
+impl ReadRecord {
+    /// The digest over the content, whatever `run.digest` says.
+    pub fn content_digest(&self) -> String {
+        canonical::digest_of(&canonical::without_published(self.plain.clone()))
+    }
+
+    /// Says how the identity is known. The digest does not cover it.
+    pub fn set_identity(&mut self, identity: Identity) {
+        self.record.run.identity = identity;
+        if let Some(run) = self.plain.get_mut("run").and_then(Value::as_object_mut) {
+            let word = serde_json::to_value(identity).unwrap_or(Value::Null);
+            run.insert("identity".to_owned(), word);
+        }
+    }
+
+    /// Says why the file `path` does not lie beside the record. The digest does not cover it.
+    pub fn leave_out(&mut self, path: &str, reason: &str) {
+        for file in self.record.files.iter_mut().filter(|file| file.path == path) {
+            file.left_out = Some(reason.to_owned());
+        }
+        let Some(files) = self.plain.get_mut("files").and_then(Value::as_array_mut) else {
+            return;
+        };
+        for file in files.iter_mut().filter_map(Value::as_object_mut) {
+            if file.get("path").and_then(Value::as_str) == Some(path) {
+                file.insert("left_out".to_owned(), Value::from(reason));
+            }
+        }
+    }
+
+    /// The record as a file, unknown keys included.
+    ///
+    /// # Errors
+    /// As [`canonical::pretty`].
+    pub fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        canonical::pretty(&self.plain)
+    }
+}
+
+fn check_version(plain: &Value) -> Result<(), RecordError> {
+    let schema = plain.get("schema").ok_or(RecordError::NotARecord)?;
+    if schema.get("name").and_then(Value::as_str) != Some(SCHEMA_NAME) {
+        return Err(RecordError::NotARecord);
+    }
+    let number = |key| schema.get(key).and_then(Value::as_u64);
+    match number("major") {
+        Some(major) if major == u64::from(SCHEMA.major) => Ok(()),
+        Some(major) => {
+            let tool = plain.pointer("/tool/version").and_then(Value::as_str).unwrap_or("?");
+            Err(RecordError::OtherMajor {
+                major,
+                minor: number("minor").unwrap_or(0),
+                tool: cut(tool),
+            })
+        }
+        None => Err(RecordError::NotARecord),
+    }
+}
+
+/// Walks the whole value; `place` is the way to it. The JSON reader has bounded the depth already.
+fn check_size<'a>(value: &'a Value, place: &mut Vec<&'a str>) -> Result<(), RecordError> {
+    if place.len() > DEPTH_MAX {
+        return Err(RecordError::TooDeep { place: told(place) });
+    }
+    match value {
+        Value::String(text) if text.len() > TEXT_MAX => {
+            Err(RecordError::LongText { place: told(place), bytes: text.len(), max: TEXT_MAX })
+        }
+        Value::Array(items) => {
+            place.push("[]");
+            items.iter().try_for_each(|item| check_size(item, place))?;
+            place.pop();
+            Ok(())
+        }
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                if key.len() > KEY_MAX {
+                    let (bytes, max) = (key.len(), KEY_MAX);
+                    return Err(RecordError::LongText { place: told(place), bytes, max });
+                }
+                place.push(key);
+                check_size(value, place)?;
+                place.pop();
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The way to a value, for people: the first few steps.
+fn told(place: &[&str]) -> String {
+    let steps: Vec<String> = place.iter().take(4).map(|step| cut(step)).collect();
+    if steps.is_empty() { "the top".to_owned() } else { steps.join(".") }
+}
+
+/// The start of a text of the job's, fit for a message.
+fn cut(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+fn check_names(record: &Record) -> Result<(), RecordError> {
+    check(is_run_id, "run.id", [&record.run.id])?;
+    check(is_job_name, "run.job", [&record.run.job])?;
+    check(is_metric_name, "params", record.params.keys())?;
+    check(is_metric_name, "unavailable", record.unavailable.keys())?;
+    check(is_metric_name, "series", record.series.iter().map(|series| &series.name))?;
+    check_metrics("metrics", &record.metrics)?;
+    for step in &record.steps {
+        check(is_job_name, "steps", [&step.name])?;
+        check(is_metric_name, "steps.unavailable", step.unavailable.keys())?;
+        check_metrics("steps.metrics", &step.metrics)?;
+    }
+    for phase in &record.phases {
+        check(is_metric_name, "phases", [&phase.name])?;
+        check_metrics("phases.metrics", &phase.metrics)?;
+    }
+    Ok(())
+}
+
+fn check_metrics(
+    place: &'static str,
+    metrics: &BTreeMap<String, Metric>,
+) -> Result<(), RecordError> {
+    if metrics.len() > METRICS_MAX {
+        return Err(RecordError::ManyMetrics { place, count: metrics.len() });
+    }
+    check(is_metric_name, place, metrics.keys())
+}
+
+fn check<'a>(
+    is_fit: fn(&str) -> bool,
+    place: &'static str,
+    names: impl IntoIterator<Item = &'a String>,
+) -> Result<(), RecordError> {
+    match names.into_iter().find(|name| !is_fit(name)) {
+        Some(name) => Err(RecordError::BadName { place, name: cut(name) }),
+        None => Ok(()),
+    }
+}
+
+/// Times make paths and the order of histories, so a year has four digits.
+fn check_times(record: &Record) -> Result<(), RecordError> {
+    let run = &record.run;
+    let times = [
+        ("run.planned", Some(run.planned)),
+        ("run.started", run.started),
+        ("run.ended", run.ended),
+    ];
+    for (place, time) in times {
+        if let Some(time) = time.filter(|time| *time < Timestamp::UNIX_EPOCH) {
+            return Err(RecordError::BadTime { place, time });
+        }
+    }
+    Ok(())
+}
