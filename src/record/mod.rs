@@ -10,6 +10,7 @@ pub mod marks;
 pub mod read;
 pub mod redact;
 pub mod series;
+pub mod shard;
 
 use std::collections::BTreeMap;
 

@@ -287,3 +287,111 @@ fn check_times(record: &Record) -> Result<(), RecordError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SUCCEEDED: &str = include_str!("../../tests/fixtures/records/v1/succeeded.json");
+
+    fn plain() -> Value {
+        serde_json::from_str(SUCCEEDED).unwrap()
+    }
+
+    fn error_after(change: impl FnOnce(&mut Value)) -> String {
+        let mut value = plain();
+        change(&mut value);
+        read(value.to_string().as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_record_is_told() {
+        let cases: [(&str, &str); 6] = [
+            ("", "is not JSON"),
+            ("{\"schema\":", "is not JSON"),
+            ("[1e999]", "is not JSON"),
+            ("[]", "not a perftrail record"),
+            (r#"{"schema":{"name":"other","major":1,"minor":0}}"#, "not a perftrail record"),
+            (r#"{"schema":{"name":"perftrail-stats","major":1,"minor":0}}"#, "missing field `run`"),
+        ];
+        for (bytes, words) in cases {
+            let error = read(bytes.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(words), "{bytes}: {error}");
+        }
+        assert!(read(&vec![b' '; BYTES_MAX + 1]).is_err_and(|e| e.to_string().contains("at most")));
+    }
+
+    type Change = fn(&mut Value, String);
+
+    #[test]
+    fn limits_hold() {
+        let long = "x".repeat(TEXT_MAX + 1);
+        let cases: [(Change, &str); 4] = [
+            (|v, long| v["commit"]["subject"] = json!(long), "text at commit.subject"),
+            (|v, long| v["extra"][&long] = json!(1), "text at extra"),
+            (|v, long| v["metrics"][&long[..90]] = v["metrics"]["cpu_time"].clone(), "bad name"),
+            (|v, _| v["metrics"]["../../x"] = v["metrics"]["cpu_time"].clone(), "\"../../x\""),
+        ];
+        for (change, words) in cases {
+            let error = error_after(|value| change(value, long.clone()));
+            assert!(error.contains(words), "{words}: {error}");
+        }
+        let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
+        assert!(error_after(|v| v["extra"]["deep"] = deep).contains("nests deeper"));
+        assert!(error_after(|v| v["run"]["id"] = json!("../up")).contains("run.id"));
+        assert!(
+            error_after(|v| v["run"]["started"] = json!("-000044-03-15T00:00:00Z"))
+                .contains("no time of a run")
+        );
+    }
+
+    #[test]
+    fn another_major_names_the_version_to_use() {
+        let error = error_after(|v| {
+            v["schema"]["major"] = json!(2);
+            v["tool"]["version"] = json!("3.1.4");
+        });
+        assert!(error.contains("format 2.0") && error.contains("perftrail 3.1.4"), "{error}");
+    }
+
+    #[test]
+    fn a_newer_minor_is_read_and_its_keys_are_kept() {
+        let mut value = plain();
+        value["schema"]["minor"] = json!(7);
+        value["energy"] = json!({"joules": 12.5});
+        value["run"]["mood"] = json!("good");
+        let mut read = read(value.to_string().as_bytes()).unwrap();
+        read.set_identity(Identity::Claimed);
+        let again: Value = serde_json::from_slice(&read.bytes().unwrap()).unwrap();
+        assert_eq!(again["energy"], value["energy"]);
+        assert_eq!(again["run"]["mood"], "good");
+        assert_eq!(again["run"]["identity"], "claimed");
+        assert_eq!(read.record.run.identity, Identity::Claimed);
+    }
+
+    #[test]
+    fn what_publishing_sets_is_outside_the_digest() {
+        let mut read = read(SUCCEEDED.as_bytes()).unwrap();
+        assert_eq!(read.record.run.digest.as_deref(), Some(read.content_digest().as_str()));
+        read.set_identity(Identity::Claimed);
+        read.leave_out("files/population.csv", "over the budget");
+        assert_eq!(read.record.files[0].left_out.as_deref(), Some("over the budget"));
+        assert_eq!(read.plain["files"][0]["left_out"], "over the budget");
+        assert_eq!(read.record.run.digest.as_deref(), Some(read.content_digest().as_str()));
+    }
+
+    #[test]
+    fn a_record_read_back_is_the_record_written() {
+        let mut first = read(SUCCEEDED.as_bytes()).unwrap().record;
+        if let Some(metric) = first.metrics.get_mut("cpu_time") {
+            metric.value = 0.1 + 0.2;
+            metric.repetitions = vec![f64::MIN_POSITIVE, 1.0 / 3.0, 5e-324];
+        }
+        let digest = canonical::record_digest(&first).unwrap();
+        let again = read(&canonical::pretty(&first).unwrap()).unwrap();
+        assert_eq!(again.record, first);
+        assert_eq!(again.content_digest(), digest);
+    }
+}
