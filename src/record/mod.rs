@@ -447,6 +447,13 @@ pub struct Overhead {
     pub output_blocked: f64,
 }
 
+/// The JSON Schema of the record, which `schemas/record.v1.json` holds.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Record);
+    schema.insert("title".to_owned(), Value::from("perftrail record"));
+    schema.to_value()
+}
+
 impl Record {
     /// The notices of at least that level.
     pub fn notices_from(&self, level: Level) -> impl Iterator<Item = &Notice> {

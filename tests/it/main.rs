@@ -4,3 +4,4 @@
 mod dependencies;
 mod example;
 mod layering;
+mod record_format;
