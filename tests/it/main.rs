@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on says why and ends")]
 
 mod dependencies;
+mod docs;
 mod example;
 mod layering;
 mod record_format;

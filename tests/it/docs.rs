@@ -1,0 +1,84 @@
+//! The snippets of `docs/perftrail-stats.md` do what they say, and links between pages lead somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use perftrail::record::marks::{Mark, parse_line};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The first code block of that language.
+fn snippet(page: &str, language: &str) -> String {
+    let begin = format!("\n```{language}\n");
+    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {language} snippet"));
+    rest.split_once("\n```\n").expect("the end of the snippet").0.to_owned()
+}
+
+/// Runs the program with and without somebody who listens; what it said, line by line.
+fn told_by(program: &str, args: &[&str], dir: &Path) -> Vec<Mark> {
+    let stats = dir.join("stats.jsonl");
+    let _ = fs::remove_file(&stats);
+    for listening in [false, true] {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(dir).env_remove("PERFTRAIL_STATS");
+        if listening {
+            command.env("PERFTRAIL_STATS", &stats);
+        }
+        let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(stats.exists(), listening, "{program}");
+    }
+    let told = fs::read_to_string(&stats).expect("what it said");
+    told.lines().flat_map(|line| parse_line(line.as_bytes()).expect("a good line")).collect()
+}
+
+#[test]
+fn snippets_tell_what_they_say() {
+    let page = fs::read_to_string(root().join("docs/perftrail-stats.md")).expect("the page");
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    fs::write(dir.join("tell.c"), snippet(&page, "c")).expect("a file");
+    let built = Command::new("cc").args(["tell.c", "-o", "tell"]).current_dir(dir).status();
+    assert!(built.expect("a C compiler").success());
+    let compiled = dir.join("tell").display().to_string();
+    for (language, program, args) in [
+        ("python", "python3", vec!["-c", &snippet(&page, "python")]),
+        ("bash", "bash", vec!["-euc", &snippet(&page, "bash")]),
+        ("c", compiled.as_str(), vec![]),
+    ] {
+        let marks = told_by(program, &args, dir);
+        assert!(matches!(marks.first(), Some(Mark::PhaseBegin { .. })), "{language}: {marks:?}");
+        assert!(matches!(marks.last(), Some(Mark::PhaseEnd { .. })), "{language}: {marks:?}");
+        assert!(marks.len() >= 3, "{language}: {marks:?}");
+    }
+    // The lines at the page's head.
+    for line in snippet(&page, "text").lines() {
+        parse_line(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    for folder in ["docs", "docs/decisions"] {
+        let entries = fs::read_dir(root().join(folder)).expect("a folder of pages");
+        pages.extend(entries.map(|entry| entry.expect("an entry").path()));
+    }
+    let mut links = 0;
+    for page in pages.iter().filter(|path| path.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(page).expect("a page");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if link.contains("://") || path.is_empty() {
+                continue;
+            }
+            links += 1;
+            let target = page.parent().expect("a folder").join(path);
+            assert!(target.exists(), "{}: {link} leads nowhere", page.display());
+        }
+    }
+    assert!(links > 10, "only {links} links were found");
+}
