@@ -1,5 +1,9 @@
 //! Feature tests: one binary, one module a feature.
-#![expect(clippy::expect_used, reason = "a test that cannot go on says why and ends")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on says why and ends"
+)]
 
 mod dependencies;
 mod docs;
