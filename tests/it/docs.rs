@@ -1,9 +1,12 @@
-//! The snippets of `docs/perftrail-stats.md` do what they say, and links between pages lead somewhere.
+//! The pages under `docs` keep up with the program: snippets run, links lead somewhere, what there
+//! is has a name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use perftrail::model::metric::BUILT_IN;
+use perftrail::model::status::Status;
 use perftrail::record::marks::{Mark, parse_line};
 
 fn root() -> PathBuf {
@@ -57,6 +60,31 @@ fn snippets_tell_what_they_say() {
     // The lines at the page's head.
     for line in snippet(&page, "text").lines() {
         parse_line(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+/// Which of `words` the page does not name as code.
+fn missing<'a>(page: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let text = fs::read_to_string(root().join(page)).expect("the page");
+    words.into_iter().filter(|word| !text.contains(&format!("`{word}`"))).collect()
+}
+
+#[test]
+fn pages_name_what_there_is() {
+    let nothing: [&str; 0] = [];
+    let metrics = BUILT_IN.iter().map(|metric| metric.name);
+    assert_eq!(missing("docs/measuring.md", metrics), nothing);
+    let statuses = Status::ALL.iter().map(|status| status.as_str());
+    assert_eq!(missing("docs/glossary.md", statuses), nothing);
+    let schema = perftrail::record::schema();
+    for pointer in ["/properties", "/$defs/Run/properties", "/$defs/Metric/properties"] {
+        let keys = schema.pointer(pointer).and_then(|part| part.as_object()).expect(pointer);
+        assert!(keys.len() > 5, "{pointer}");
+        assert_eq!(
+            missing("docs/record.md", keys.keys().map(String::as_str)),
+            nothing,
+            "{pointer}"
+        );
     }
 }
 
