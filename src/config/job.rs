@@ -11,11 +11,12 @@ use super::params::{self, ParamDecl};
 use super::patterns;
 use super::placeholders;
 use super::problem::What;
-use super::read_rule::{KeepRule, ReadRule};
+use super::read_rule::{KeepRule, read_rule};
 use super::scalar;
 use super::section::{At, Section};
 use super::sections::event;
 use crate::model::names::is_metric_name;
+use crate::record::reading::ReadRule;
 
 /// Words that a job cannot be named: what a comment on a pull request means by them.
 pub const RESERVED: &[&str] = &["help", "accept", "against"];
@@ -223,7 +224,7 @@ fn job(section: &Section<'_>, name: Option<&At<String>>) -> Option<Job> {
         total_timeout: section.parsed("total_timeout", scalar::duration),
         collect: patterns::globs(section, "collect"),
         keep: section.tables("keep").iter().filter_map(KeepRule::read).collect(),
-        read: section.tables("read").iter().filter_map(ReadRule::read).collect(),
+        read: section.tables("read").iter().filter_map(read_rule).collect(),
         count: counters(section),
         tag: section.text("tag").map(|tag| tag.value),
         params,

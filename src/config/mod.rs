@@ -27,12 +27,13 @@ mod tests;
 
 use toml::de::DeTable;
 
+pub use crate::record::reading::{ReadAs, ReadRule};
 pub use command::{Command, ShellKind};
 pub use job::{CountRule, Job, Profiler, Step};
 pub use overrides::Overrides;
 pub use params::{ParamDecl, ParamType};
 pub use problem::Problems;
-pub use read_rule::{KeepRule, ReadAs, ReadRule};
+pub use read_rule::KeepRule;
 pub use rules::{FunctionRule, Ignore, MetricRule};
 pub use sections::{History, LogPolicy, RawPolicy, ReportOptions, Results, Target, Triggers};
 

@@ -18,7 +18,7 @@ fn errors(text: &str) -> String {
 #[test]
 fn every_key_of_a_right_file_is_read() {
     let config = parse(FILE, SAMPLE).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(config.results.repository, Some(Target::At("UCL/TLOmodel-profiling".to_owned())));
+    assert_eq!(config.results.repository, Some(Target::At("owner/results".to_owned())));
     assert_eq!(config.results.dispatch.as_deref(), Some("new-profiling-results"));
     assert_eq!(config.triggers.labels, ["run-profiler"]);
     let job = &config.jobs[0];

@@ -8,6 +8,7 @@ pub mod index;
 pub mod layout;
 pub mod marks;
 pub mod read;
+pub mod reading;
 pub mod redact;
 pub mod series;
 pub mod shard;

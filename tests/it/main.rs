@@ -5,8 +5,10 @@
     reason = "a test that cannot go on says why and ends"
 )]
 
+mod configuration;
 mod dependencies;
 mod docs;
 mod example;
 mod layering;
+mod quoting;
 mod record_format;
