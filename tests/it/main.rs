@@ -10,5 +10,6 @@ mod dependencies;
 mod docs;
 mod example;
 mod layering;
+mod measure;
 mod quoting;
 mod record_format;

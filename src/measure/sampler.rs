@@ -1,0 +1,185 @@
+//! The threads that look at the tree: one at every tick, one now and then for proportional memory.
+
+use std::fs;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::command::MeterOptions;
+use super::procfs;
+use super::samples::next_interval;
+use super::shared::{Shared, lock, thread_cpu};
+use super::tree::{Target, starttime};
+
+/// For how long ticks come at the first, shorter interval.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// Looks at the tree until the measurement is over.
+pub(super) fn run(shared: &Shared, options: &MeterOptions) {
+    let start = Instant::now();
+    let mut deadline = start;
+    let mut late = false;
+    loop {
+        let before = thread_cpu();
+        if let Some(seen) = shared.look(true) {
+            lock(&shared.collector).memory(seen.memory);
+        }
+        let cost = thread_cpu() - before;
+        let base = if start.elapsed() < FIRST { options.first_interval } else { options.interval };
+        let interval = {
+            let mut samples = lock(&shared.samples);
+            samples.count += 1;
+            samples.late += u64::from(late);
+            samples.costs.take(cost);
+            samples.interval = next_interval(base.as_secs_f64(), samples.costs.moving_mean());
+            Duration::from_secs_f64(samples.interval)
+        };
+        // Deadlines are absolute. A tick that is missed is left out: no burst makes up for it.
+        deadline += interval;
+        let now = Instant::now();
+        if deadline < now {
+            deadline = now + interval;
+        }
+        if shared.sleep_until(deadline) {
+            break;
+        }
+        late = deadline.elapsed() > interval.min(options.interval) / 2;
+    }
+    shared.thread_ends();
+}
+
+/// Time between two checks of whether a sweep is due.
+const SWEEP_CHECK: Duration = Duration::from_millis(20);
+/// Time between two sweeps when memory does not grow.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// A sweep waits for this many times the last one's cost: at most 1 % of a core.
+const SWEEP_REST: u32 = 100;
+/// Memory must have grown by this factor to be swept before its time.
+const GROWN: f64 = 1.05;
+/// Threads whose wait for a CPU is read, at most.
+const THREADS_MAX: usize = 256;
+
+/// Reads proportional memory within its budget until the measurement is over.
+pub(super) fn run_pss(shared: &Arc<Shared>) {
+    be_nice();
+    let mut swept_at: Option<Instant> = None;
+    let mut allowed_at = Instant::now();
+    let mut size_then = 0.0;
+    let mut queue = RunQueue::default();
+    let mut queue_at = Instant::now();
+    while !shared.sleep(SWEEP_CHECK) {
+        let now = Instant::now();
+        let (processes, size) = {
+            let samples = lock(&shared.samples);
+            (samples.last.processes, samples.last.rss as f64)
+        };
+        if now < allowed_at {
+            continue;
+        }
+        let before = thread_cpu();
+        let aged = swept_at.is_none_or(|at| now.duration_since(at) >= SWEEP_EVERY);
+        if processes > 1 && (aged || size > GROWN * size_then) {
+            sweep(shared);
+            swept_at = Some(now);
+            size_then = size;
+        } else if now.duration_since(queue_at) >= Duration::from_secs(1) {
+            queue.read(shared);
+            queue_at = now;
+        } else {
+            continue;
+        }
+        let cost = thread_cpu() - before;
+        lock(&shared.samples).pss.cpu += cost;
+        allowed_at = now + Duration::from_secs_f64(cost) * SWEEP_REST;
+    }
+    shared.thread_ends();
+}
+
+/// Lowers the calling thread's priority, so that the job goes first.
+fn be_nice() {
+    #[cfg(target_os = "linux")]
+    {
+        let thread = rustix::thread::gettid();
+        // Where it is refused the thread is as important as before: no harm.
+        let _ = rustix::process::setpriority_process(Some(thread), 5);
+    }
+}
+
+fn targets(shared: &Shared) -> Vec<Target> {
+    shared.tree.as_ref().map(|tree| lock(tree).targets().collect()).unwrap_or_default()
+}
+
+fn sweep(shared: &Shared) {
+    let began = shared.elapsed();
+    let (mut sum, mut refused, mut read) = (0, 0, 0_u32);
+    for target in targets(shared) {
+        let pid = target.pid;
+        if starttime(pid) != Some(target.starttime) {
+            continue;
+        }
+        if let Ok(text) = fs::read(format!("/proc/{pid}/smaps_rollup")) {
+            sum += procfs::kib_field(&text, "Pss:").unwrap_or(0);
+            read += 1;
+        } else {
+            // Gone meanwhile, or of another user: then its resident size stands in.
+            let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+            if let Some(rss) = procfs::kib_field(&status, "VmRSS:") {
+                sum += rss;
+                refused += 1;
+            }
+        }
+    }
+    if read > 0 {
+        let t = f64::midpoint(began, shared.elapsed());
+        lock(&shared.samples).take_pss(t, sum, refused);
+    }
+}
+
+/// How long threads ran and waited for a CPU, as last seen of each.
+#[derive(Default)]
+struct RunQueue {
+    ended: (u64, u64),
+    seen: std::collections::HashMap<(i32, i32), (u64, u64)>,
+}
+
+impl RunQueue {
+    fn read(&mut self, shared: &Shared) {
+        let mut now = std::collections::HashMap::new();
+        'all: for target in targets(shared) {
+            let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", target.pid)) else { continue };
+            for task in tasks.flatten() {
+                if now.len() >= THREADS_MAX {
+                    break 'all;
+                }
+                let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                    continue;
+                };
+                if let Ok(text) = fs::read(task.path().join("schedstat"))
+                    && let Some(times) = procfs::schedstat(&text)
+                {
+                    now.insert((target.pid, tid), times);
+                }
+            }
+        }
+        for (key, times) in self.seen.drain() {
+            if !now.contains_key(&key) {
+                self.ended.0 += times.0;
+                self.ended.1 += times.1;
+            }
+        }
+        let sum = now.values().fold(self.ended, |sum, times| (sum.0 + times.0, sum.1 + times.1));
+        self.seen = now;
+        lock(&shared.samples).pss.run_queue = Some((sum.0 as f64 / 1e9, sum.1 as f64 / 1e9));
+    }
+}
+
+/// Starts a named thread of ours.
+pub(super) fn thread(
+    name: &str,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<thread::JoinHandle<()>, super::MeasureError> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(run)
+        .map_err(|source| super::MeasureError::System { what: "a thread", source })
+}
