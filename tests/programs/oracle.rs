@@ -3,6 +3,7 @@
 //! `oracle NAME ARGS…`; sizes are in MiB, times in milliseconds. Memory is touched page by page
 //! without huge pages; CPU time ends on the process's own CPU clock, so it does not depend on load.
 
+#![expect(clippy::cast_ptr_alignment, reason = "a mapping starts at a page")]
 #![expect(unsafe_code, reason = "fork, mmap and signal dispositions are what it is for")]
 #![expect(clippy::exit, clippy::print_stdout, clippy::expect_used, reason = "it is for tests")]
 
