@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use perftrail::config;
+
 fn simulate(out: &Path, workers: &str, stats: Option<&Path>) {
     let mut command = Command::new("python3");
     command
@@ -39,4 +41,23 @@ fn the_simulation_repeats_itself() {
         told.matches(r#""event": "begin""#).count(),
         told.matches(r#""event": "end""#).count()
     );
+}
+
+/// What people copy from must be accepted: the example's configuration and the pages' snippets.
+#[test]
+fn every_configuration_that_is_shown_is_accepted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut jobs = 0;
+    for name in ["examples/perftrail.toml", "README.md"] {
+        let text = fs::read_to_string(root.join(name)).expect("a file");
+        let blocks =
+            || text.split("\n```toml\n").skip(1).filter_map(|rest| rest.split("\n```\n").next());
+        let shown: Vec<&str> = if name == "README.md" { blocks().collect() } else { vec![&text] };
+        for text in shown {
+            let config =
+                config::parse(name, text).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+            jobs += config.jobs.len();
+        }
+    }
+    assert_eq!(jobs, 3);
 }
