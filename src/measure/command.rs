@@ -135,14 +135,12 @@ pub struct Places {
     pub proc: PathBuf,
     /// `/sys`.
     pub sys: PathBuf,
-    /// `/etc`.
-    pub etc: PathBuf,
     /// Put before the mount points that `mountinfo` names; `/` for the real ones.
     pub root: PathBuf,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), etc: "/etc".into(), root: "/".into() }
+        Self { proc: "/proc".into(), sys: "/sys".into(), root: "/".into() }
     }
 }

@@ -114,7 +114,6 @@ fn host_cpu(text: &[u8]) -> Option<HostCpu> {
     })
 }
 
-#[expect(dead_code, reason = "the judgement of disturbances follows")]
 /// Time in which tasks waited for `kind`, in seconds since boot: of some tasks, and of all at once.
 pub(super) fn pressure(places: &Places, kind: &str) -> Option<(f64, f64)> {
     let text = fs::read_to_string(places.proc.join("pressure").join(kind)).ok()?;

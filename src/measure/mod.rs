@@ -9,11 +9,13 @@
 mod cgroup;
 mod collector;
 mod command;
+mod disturbance;
 mod error;
 mod host;
 mod kill;
 mod lines;
 mod log;
+mod machine;
 mod measurement;
 mod output;
 mod own;
@@ -32,9 +34,11 @@ mod system;
 mod tree;
 
 pub use command::{MeterKind, MeterOptions, Places, Sinks, StepCommand};
+pub use disturbance::{Disturbances, Window};
 pub use error::MeasureError;
 pub use lines::{Counters, WARNINGS};
 pub use log::{BoundedLog, LogBudget};
+pub use machine::machine;
 pub use measurement::{
     Ending, Measurement, Output, PhaseSpan, Reading, Reported, ReportedMetric, Share,
 };
