@@ -1,1 +1,115 @@
-//! placeholder
+//! Turns records and index lines into what people read: the page, its Markdown twin, the table in
+//! the terminal, the landing page of a results repository.
+//!
+//! Everything here is pure. A record is turned into a view first (`view`): flat structs of text
+//! that is already formatted, in which absence is a variant with its reason. Templates hold
+//! layout only. All text in a record may come from a job and is hostile: `plain` makes it visible
+//! and short, `escape` makes it inert in each output language.
+
+mod axis;
+mod chart;
+mod csp;
+mod engine;
+mod escape;
+pub mod landing;
+mod link;
+mod markdown;
+mod page;
+mod plain;
+pub mod terminal;
+mod timeline;
+mod trend;
+mod view;
+
+use crate::record::index::Line;
+use crate::record::series::SeriesFile;
+use crate::record::{Record, layout};
+
+/// What the pages of one run are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPageInput<'a> {
+    /// The run.
+    pub record: &'a Record,
+    /// Its numbers over time.
+    pub series: &'a SeriesFile,
+    /// The end of its output.
+    pub log_tail: LogTail<'a>,
+    /// What its values are set beside.
+    pub earlier: EarlierRun<'a>,
+    /// Where its pages will stand.
+    pub place: PagePlace<'a>,
+}
+
+/// The end of a job's output.
+#[derive(Clone, Copy, Debug)]
+pub enum LogTail<'a> {
+    /// Text as the job wrote it, secrets replaced. Only its end is shown.
+    Text(&'a str),
+    /// There is none, for this reason (`the log is not published`).
+    Absent(&'a str),
+}
+
+/// The newest earlier run that may be compared.
+#[derive(Clone, Copy, Debug)]
+pub enum EarlierRun<'a> {
+    /// Its line in the index.
+    Found(&'a Line),
+    /// There is none, for this reason (`this is the first run of its history`).
+    Absent(&'a str),
+}
+
+/// Where the pages of a run stand, which decides what they can link to.
+#[derive(Clone, Copy, Debug)]
+pub enum PagePlace<'a> {
+    /// In the bundle on disk.
+    Bundle,
+    /// In a results repository, in the run folder of this path from the repository's root.
+    Results(&'a str),
+}
+
+/// Why something could not be rendered. Each is a defect of perftrail's own, not of the record.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A template is not well-formed.
+    #[error("a template could not be parsed")]
+    Parse {
+        /// What the engine says.
+        source: Box<tera::Error>,
+    },
+    /// A template names a value that its view lacks.
+    #[error("template {template} could not be filled")]
+    Render {
+        /// The template.
+        template: &'static str,
+        /// What the engine says.
+        source: Box<tera::Error>,
+    },
+    /// A view could not be handed to a template.
+    #[error("the view for template {template} is not serialisable")]
+    View {
+        /// The template.
+        template: &'static str,
+        /// What the serialiser says.
+        source: serde_json::Error,
+    },
+    /// A view holds an absence without a reason.
+    #[error("the view for template {template} has no value at {place}")]
+    Absent {
+        /// The template.
+        template: &'static str,
+        /// Where in the view.
+        place: String,
+    },
+}
+
+/// The pages of a run's folder: path in the folder and content of `README.md` and `report.html`.
+///
+/// # Errors
+/// [`ReportError`], when a template does not fit its view.
+pub fn run_pages(input: &RunPageInput<'_>) -> Result<Vec<(String, Vec<u8>)>, ReportError> {
+    let view = view::RunView::new(input);
+    Ok(vec![
+        (layout::README_FILE.to_owned(), markdown::render(&view)?.into_bytes()),
+        (layout::PAGE_FILE.to_owned(), page::render(&view)?.into_bytes()),
+    ])
+}

@@ -1,0 +1,210 @@
+//! The landing page of a results repository: the newest runs, and for each history its latest
+//! value with a trend. A pure function of index lines; nothing depends on today's date.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::engine::{Engine, Language};
+use super::link::Url;
+use super::trend::Trend;
+use super::view::{Cell, Row, amount, label_of, plural, utc_minutes};
+use super::{ReportError, plain};
+use crate::model::metric;
+use crate::model::names;
+use crate::model::status::Status;
+use crate::record::index::Line;
+
+/// The folder of the trends' drawings, from the repository's root.
+pub const TRENDS_DIR: &str = "trends";
+
+/// How much a landing page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct LandingOptions {
+    /// Rows in the table of runs.
+    pub runs: usize,
+    /// Histories with a trend, those with the newest runs.
+    pub histories: usize,
+    /// Runs in a trend, the newest.
+    pub points: usize,
+}
+
+impl Default for LandingOptions {
+    fn default() -> Self {
+        Self { runs: 20, histories: 12, points: 100 }
+    }
+}
+
+/// What stands between the markers of `README.md`, and the drawings it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Landing {
+    /// Markdown, ended by a newline.
+    pub markdown: String,
+    /// Path from the repository's root and content.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+#[derive(Serialize)]
+struct LandingView {
+    count: String,
+    runs: Vec<Row>,
+    left_out: usize,
+    histories: Vec<HistoryView>,
+    histories_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct HistoryView {
+    job: String,
+    about: String,
+    /// The trend in words.
+    text: String,
+    url: Url,
+    latest: Cell,
+}
+
+/// The landing page for these runs, in any order.
+///
+/// # Errors
+/// [`ReportError`], when a template does not fit its view.
+pub fn render(lines: &[Line], options: &LandingOptions) -> Result<Landing, ReportError> {
+    let mut sorted: Vec<&Line> = lines.iter().collect();
+    sorted.sort_by(|a, b| (b.start, &b.path).cmp(&(a.start, &a.path)));
+    let svg = Engine::new(Language::Svg)?;
+    let (mut histories, mut files) = (Vec::new(), Vec::new());
+    let mut drawn = histories_of(&sorted).into_iter();
+    for history in drawn.by_ref() {
+        if let Some((view, file)) = draw(&history, options, &svg)?
+            && files.iter().all(|(path, _)| *path != file.0)
+        {
+            histories.push(view);
+            files.push(file);
+        }
+        if histories.len() == options.histories {
+            break;
+        }
+    }
+    let view = LandingView {
+        count: plural(sorted.len(), "run"),
+        runs: sorted.iter().take(options.runs).map(|line| row(line)).collect(),
+        left_out: sorted.len().saturating_sub(options.runs),
+        histories,
+        histories_left_out: drawn.count(),
+    };
+    let markdown = Engine::new(Language::Markdown)?.render("landing.md", &view)?;
+    Ok(Landing { markdown: format!("{}\n", markdown.trim_end()), files })
+}
+
+/// Runs that share a key, newest first; the history with the newest run first.
+fn histories_of<'a>(sorted: &[&'a Line]) -> Vec<Vec<&'a Line>> {
+    let mut place: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut histories: Vec<Vec<&Line>> = Vec::new();
+    for line in sorted {
+        let at = *place.entry((&line.job, &line.key)).or_insert_with(|| {
+            histories.push(Vec::new());
+            histories.len() - 1
+        });
+        histories[at].push(line);
+    }
+    histories
+}
+
+type Drawn = (HistoryView, (String, Vec<u8>));
+
+fn draw(
+    history: &[&Line],
+    options: &LandingOptions,
+    svg: &Engine,
+) -> Result<Option<Drawn>, ReportError> {
+    let mut newest: Vec<&Line> = history.iter().copied().take(options.points).collect();
+    newest.reverse();
+    let (Some(trend), Some(last)) = (Trend::new(&newest), newest.last()) else {
+        return Ok(None);
+    };
+    let job = plain::name(&last.job);
+    let about = about(last);
+    let words = format!("{} of {job}: {}", label_of(trend.metric), trend.words());
+    let heading = format!("{}, {job}", label_of(trend.metric));
+    let path = trend_path(last);
+    let Some(url) = Url::beside(&path) else {
+        return Ok(None);
+    };
+    let drawing = trend.svg(&heading, &words, svg)?;
+    let text =
+        format!("{} {}, {}", label_of(trend.metric), trend.latest(), utc_minutes(last.start));
+    let latest = Cell::link(&text, Url::beside(&last.path));
+    Ok(Some((HistoryView { job, about, text: words, url, latest }, (path, drawing.into_bytes()))))
+}
+
+/// `trends/<job>-<key>.svg`, of characters that are fit for paths whatever the line says.
+fn trend_path(line: &Line) -> String {
+    format!(
+        "{TRENDS_DIR}/{}-{}.svg",
+        names::job_name_from(&line.job),
+        names::job_name_from(&line.key)
+    )
+}
+
+/// What the runs of a history have in common.
+fn about(line: &Line) -> String {
+    let mut parts =
+        vec![plain::name(&line.repository), format!("machine {}", plain::name(&line.machine))];
+    if line.profiler != "none" {
+        parts.push(format!("profiler {}", plain::name(&line.profiler)));
+    }
+    if let Some(variant) = &line.variant {
+        parts.push(format!("variant {}", plain::name(variant)));
+    }
+    for (name, value) in line.params.iter().take(12) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        parts.push(format!("{} = {}", plain::name(name), plain::line(&value, 60)));
+    }
+    parts.join(" · ")
+}
+
+fn row(line: &Line) -> Row {
+    let value = |name: &str| match (line.metrics.get(name), metric::built_in(name)) {
+        (Some(entry), Some(known)) => Cell::number(amount(entry.0, &known.unit)),
+        _ => Cell::absent("not measured"),
+    };
+    let ended = match line.status {
+        Status::Succeeded => "✓ succeeded".to_owned(),
+        other => format!("✗ {}", other.words()),
+    };
+    let disturbed = if line.disturbed.is_empty() { "" } else { ", disturbed" };
+    Row {
+        cells: vec![
+            Cell::link(&utc_minutes(line.start), Url::beside(&line.path)),
+            Cell::text(&plain::name(&line.job)),
+            commit(line),
+            Cell::text(&format!("{ended}{disturbed}")),
+            value("cpu_time"),
+            value("duration"),
+            value("memory_peak"),
+            Cell::link(&started_by(line), line.run_url.as_deref().and_then(Url::web)),
+        ],
+    }
+}
+
+fn started_by(line: &Line) -> String {
+    match line.pull_request {
+        Some(number) => format!("{}, pull request {number}", plain::name(&line.event)),
+        None => plain::name(&line.event),
+    }
+}
+
+/// The commit, linked to its host where the repository's name says it.
+fn commit(line: &Line) -> Cell {
+    let Some(sha) = &line.commit else {
+        return Cell::absent("no commit");
+    };
+    let parts: Vec<&str> = line.repository.split('/').collect();
+    let url = match parts.as_slice() {
+        [host, owner @ .., name] if !owner.is_empty() => {
+            Url::commit(host, &owner.join("/"), name, sha)
+        }
+        _ => None,
+    };
+    let dirty = if line.dirty == Some(true) { " + changes" } else { "" };
+    Cell::code_link(&format!("{}{dirty}", sha.short()), url)
+}

@@ -1,0 +1,233 @@
+//! One metric of one history as a drawing that GitHub shows by itself: an SVG without scripts,
+//! for light and dark, with its words for those who do not see it.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::ReportError;
+use super::axis::Axis;
+use super::engine::Engine;
+use super::view::{amount, day_and_commit};
+use crate::model::metric::{self, Unit};
+use crate::model::status::Status;
+use crate::record::index::Line;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 200.0;
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = WIDTH - 10.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = HEIGHT - 30.0;
+
+/// The metric whose trend is drawn: the first of these that the newest runs have.
+const PRIMARY: [&str; 2] = ["cpu_time", "duration"];
+
+/// One metric of the runs of one history, oldest first.
+pub(crate) struct Trend<'a> {
+    pub(crate) metric: &'a str,
+    pub(crate) unit: Unit,
+    points: Vec<Point<'a>>,
+}
+
+struct Point<'a> {
+    line: &'a Line,
+    mark: Mark,
+}
+
+/// How a run stands in the drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mark {
+    /// A run of the history.
+    Point(f64),
+    /// A measured run beside it: another branch, or uncommitted changes.
+    Aside(f64),
+    /// Not a success: its numbers would mislead.
+    Failed,
+    /// A success without this number, or with one measured in another way.
+    Without,
+}
+
+impl<'a> Trend<'a> {
+    /// The trend over `lines`, which share a key and come oldest first. `None` when no run of them
+    /// has any number.
+    pub(crate) fn new(lines: &[&'a Line]) -> Option<Self> {
+        let measured = |name: &str| {
+            lines.iter().rev().find(|line| is_success(line) && line.metrics.contains_key(name))
+        };
+        let primary = PRIMARY.into_iter().find(|name| measured(name).is_some());
+        let any = || {
+            lines
+                .iter()
+                .rev()
+                .filter(|line| is_success(line))
+                .find_map(|line| line.metrics.keys().next())
+        };
+        let metric: &'a str = match primary {
+            Some(name) => name,
+            None => any()?,
+        };
+        let method = &measured(metric)?.metrics.get(metric)?.3;
+        let mark = |line: &Line| match line.metrics.get(metric) {
+            _ if !is_success(line) => Mark::Failed,
+            Some(entry) if entry.3 != *method || !entry.0.is_finite() => Mark::Without,
+            Some(entry) if line.on_default_branch && line.dirty != Some(true) => {
+                Mark::Point(entry.0)
+            }
+            Some(entry) => Mark::Aside(entry.0),
+            None => Mark::Without,
+        };
+        let points = lines.iter().map(|line| Point { line, mark: mark(line) }).collect();
+        let unit = metric::built_in(metric).map_or(Unit::None, |known| known.unit.clone());
+        Some(Self { metric, unit, points })
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.points.iter().filter_map(|point| point.mark.value())
+    }
+
+    /// The latest value, formatted.
+    pub(crate) fn latest(&self) -> String {
+        let latest = self.values().last();
+        latest.map_or_else(|| "no value".to_owned(), |value| amount(value, &self.unit))
+    }
+
+    /// The trend in words.
+    pub(crate) fn words(&self) -> String {
+        let failed = self.points.iter().filter(|point| point.mark == Mark::Failed).count();
+        let values: Vec<f64> = self.values().collect();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        format!(
+            "{} measured, {failed} without success; between {} and {}, latest {}",
+            values.len(),
+            amount(least, &self.unit),
+            amount(greatest, &self.unit),
+            self.latest()
+        )
+    }
+
+    /// The drawing.
+    pub(crate) fn svg(
+        &self,
+        heading: &str,
+        words: &str,
+        engine: &Engine,
+    ) -> Result<String, ReportError> {
+        let least = self.values().fold(f64::INFINITY, f64::min);
+        let greatest = self.values().fold(f64::NEG_INFINITY, f64::max);
+        let axis = Axis::of_values(least, greatest, &self.unit, 3);
+        let paths = self.paths(&axis);
+        let ends = |point: Option<&Point<'_>>| {
+            point.map_or_else(|| "no run".to_owned(), |point| day_and_commit(point.line))
+        };
+        let rows = axis.marks.iter().map(|(value, text)| {
+            let y = y_of(&axis, *value);
+            MarkView { at: px(y), text_at: px(y + 4.0), text: text.clone() }
+        });
+        let view = TrendView {
+            width: px(WIDTH),
+            height: px(HEIGHT),
+            left: px(LEFT),
+            right: px(RIGHT),
+            foot: px(HEIGHT - 8.0),
+            title: heading.to_owned(),
+            description: words.to_owned(),
+            heading: heading.to_owned(),
+            latest: format!("latest {}", self.latest()),
+            rows: rows.collect(),
+            first: ends(self.points.first()),
+            last: ends(self.points.last()),
+            line: paths.line,
+            points: paths.points,
+            asides: paths.asides,
+            failed: paths.failed,
+        };
+        engine.render("trend.svg", &view)
+    }
+
+    /// One path for each kind of mark: that keeps the file small.
+    fn paths(&self, axis: &Axis) -> Paths {
+        let last = (self.points.len().max(2) - 1) as f64;
+        let mut paths = Paths::default();
+        for (i, point) in self.points.iter().enumerate() {
+            let share = if self.points.len() == 1 { 0.5 } else { i as f64 / last };
+            let x = LEFT + 8.0 + share * (RIGHT - LEFT - 16.0);
+            let dot = |path: &mut String, y| {
+                let _ = write!(path, "M{} {}h0", px(x), px(y));
+            };
+            match point.mark {
+                Mark::Point(value) => {
+                    let y = y_of(axis, value);
+                    let command = if paths.line.is_empty() { 'M' } else { 'L' };
+                    let _ = write!(paths.line, "{command}{} {}", px(x), px(y));
+                    dot(&mut paths.points, y);
+                }
+                Mark::Aside(value) => dot(&mut paths.asides, y_of(axis, value)),
+                Mark::Failed => {
+                    let (x, y) = (px(x - 4.0), px(BOTTOM - 4.0));
+                    let _ = write!(paths.failed, "M{x} {y}l8 8m0-8l-8 8");
+                }
+                Mark::Without => {}
+            }
+        }
+        paths
+    }
+}
+
+impl Mark {
+    const fn value(self) -> Option<f64> {
+        match self {
+            Self::Point(value) | Self::Aside(value) => Some(value),
+            Self::Failed | Self::Without => None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Paths {
+    line: String,
+    points: String,
+    asides: String,
+    failed: String,
+}
+
+#[derive(Serialize)]
+struct TrendView {
+    width: String,
+    height: String,
+    left: String,
+    right: String,
+    foot: String,
+    title: String,
+    description: String,
+    heading: String,
+    latest: String,
+    rows: Vec<MarkView>,
+    first: String,
+    last: String,
+    line: String,
+    points: String,
+    asides: String,
+    failed: String,
+}
+
+#[derive(Serialize)]
+struct MarkView {
+    at: String,
+    text_at: String,
+    text: String,
+}
+
+fn is_success(line: &Line) -> bool {
+    line.status == Status::Succeeded
+}
+
+fn y_of(axis: &Axis, value: f64) -> f64 {
+    BOTTOM - axis.place(value) * (BOTTOM - TOP)
+}
+
+/// Whole pixels: finer ones cannot be told apart at this size.
+fn px(value: f64) -> String {
+    format!("{value:.0}")
+}

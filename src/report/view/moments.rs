@@ -1,0 +1,178 @@
+//! Times, phases and series as text.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::cell::{Cell, Section, Table, number, text};
+use super::metrics::{amount, part_value};
+use crate::model::metric::Unit;
+use crate::record::index::Line;
+use crate::record::series::{Series, SeriesFile, SeriesSource};
+use crate::record::{Phase, Record, layout};
+use crate::report::plain;
+use crate::report::timeline::{self, Timeline};
+
+/// How many signs a series has as a line of text.
+const SPARK_WIDTH: usize = 24;
+
+/// `2026-11-30 23:59:58 UTC`.
+pub(crate) fn utc(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// `2026-11-30 23:59`, for tables whose head says UTC.
+pub(crate) fn utc_minutes(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// `2026-11-30 1a2b3c4d5e6f`: a run on an axis of runs.
+pub(crate) fn day_and_commit(line: &Line) -> String {
+    let day = layout::day(line.start);
+    match &line.commit {
+        Some(sha) => format!("{day} {}", sha.short()),
+        None => day,
+    }
+}
+
+/// The phases of the job: one row each, or one for all of a name where names come again.
+pub(crate) fn phases(record: &Record) -> Section {
+    let mut by_name: BTreeMap<(&str, &str), Vec<&Phase>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for phase in &record.phases {
+        let key = (phase.step.as_str(), phase.name.as_str());
+        let group = by_name.entry(key).or_default();
+        if group.is_empty() {
+            order.push(key);
+        }
+        group.push(phase);
+    }
+    let lead = if record.phases.is_empty() {
+        vec![
+            "The job named no phases. A line `{\"phase\": \"NAME\", \"event\": \"begin\"}` in \
+              the file that PERFTRAIL_STATS names begins one."
+                .to_owned(),
+        ]
+    } else {
+        Vec::new()
+    };
+    let table = if order.len() == record.phases.len() {
+        single(record)
+    } else {
+        grouped(order.iter().filter_map(|key| by_name.get(key).map(Vec::as_slice)))
+    };
+    Section::new("phases", "Phases", lead, vec![table])
+}
+
+fn single(record: &Record) -> Table {
+    let columns = [
+        text("Phase"),
+        text("Step"),
+        number("From"),
+        number("Duration"),
+        number("CPU time"),
+        number("Memory, peak"),
+    ];
+    let rows = record.phases.iter().map(|phase| {
+        vec![
+            Cell::code(&plain::name(&phase.name)),
+            Cell::code(&plain::name(&phase.step)),
+            Cell::number(amount(phase.begin, &Unit::Seconds)),
+            took(phase).map_or_else(
+                || Cell::absent("never ended"),
+                |took| Cell::number(amount(took, &Unit::Seconds)),
+            ),
+            part_value(&phase.metrics, "cpu_time", None),
+            part_value(&phase.metrics, "memory_peak", None),
+        ]
+    });
+    Table::new("Phases of the last completed repetition", &columns, rows)
+}
+
+fn grouped<'a>(groups: impl Iterator<Item = &'a [&'a Phase]>) -> Table {
+    let columns = [
+        text("Phase"),
+        text("Step"),
+        number("Times"),
+        number("Duration, all"),
+        number("Longest"),
+        number("CPU time, all"),
+        number("Memory, peak"),
+    ];
+    let rows = groups.filter_map(|group| {
+        let first = group.first()?;
+        let times: Vec<f64> = group.iter().filter_map(|phase| took(phase)).collect();
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        let cpu = total(group, "cpu_time");
+        let memory = values(group, "memory_peak").reduce(f64::max);
+        let or_absent = |value: Option<f64>, unit| {
+            value.map_or_else(|| Cell::absent("not measured"), |v| Cell::number(amount(v, unit)))
+        };
+        Some(vec![
+            Cell::code(&plain::name(&first.name)),
+            Cell::code(&plain::name(&first.step)),
+            Cell::number(amount(group.len() as f64, &Unit::Count)),
+            Cell::number(amount(times.iter().sum(), &Unit::Seconds)),
+            Cell::number(amount(longest, &Unit::Seconds)),
+            or_absent(cpu, &Unit::Seconds),
+            or_absent(memory, &Unit::Bytes),
+        ])
+    });
+    Table::new("Phases of the last completed repetition, by name", &columns, rows)
+}
+
+fn took(phase: &Phase) -> Option<f64> {
+    phase.end.map(|end| (end - phase.begin).max(0.0))
+}
+
+fn values<'a>(group: &'a [&'a Phase], name: &'a str) -> impl Iterator<Item = f64> + 'a {
+    group.iter().filter_map(move |phase| phase.metrics.get(name)).map(|metric| metric.value)
+}
+
+fn total(group: &[&Phase], name: &str) -> Option<f64> {
+    values(group, name).reduce(|sum, value| sum + value)
+}
+
+/// Series in short; the page draws them above this table.
+pub(crate) fn over_time(record: &Record, file: &SeriesFile, timeline: &Timeline) -> Section {
+    let columns = [
+        text("Series"),
+        text("From"),
+        number("Points"),
+        number("Least"),
+        number("Greatest"),
+        number("Last"),
+        text("Shape"),
+    ];
+    let by_name: BTreeMap<&str, &Series> =
+        file.series.iter().map(|series| (series.name.as_str(), series)).collect();
+    let rows = record.series.iter().map(|summary| {
+        let show = |value| Cell::number(amount(value, &summary.unit));
+        let source = match summary.source {
+            SeriesSource::Sampled => "sampler",
+            SeriesSource::Reported => "the job",
+        };
+        let shape = by_name
+            .get(summary.name.as_str())
+            .map(|series| timeline::spark(&series.value, SPARK_WIDTH));
+        vec![
+            Cell::code(&plain::name(&summary.name)),
+            Cell::text(source),
+            Cell::number(amount(summary.points as f64, &Unit::Count)),
+            show(summary.min),
+            show(summary.max),
+            show(summary.last),
+            shape.map_or_else(|| Cell::absent("not kept"), |shape| Cell::text(&shape)),
+        ]
+    });
+    let mut table = Table::new("Series of the last completed repetition", &columns, rows);
+    table.left_out_in = "series.json";
+    let mut lead = Vec::new();
+    if record.series.is_empty() {
+        lead.push("Nothing was recorded over time.".to_owned());
+    }
+    if timeline.left_out > 0 {
+        lead.push(format!("{} more series are in series.json.", timeline.left_out));
+    }
+    Section::new("over-time", "Over time", lead, vec![table])
+}
