@@ -216,8 +216,9 @@ impl Line {
 }
 
 impl Entry {
-    /// `source:method`, a long one cut and marked with a digest so that it stays unequal to others.
-    fn of(metric: &Metric) -> Self {
+    /// The entry of `metric`. Its method is `source:method`, a long one cut and marked with a digest
+    /// so that it stays unequal to others.
+    pub fn of(metric: &Metric) -> Self {
         let method = format!("{}:{}", metric.source, metric.method);
         let spread = robust::spread(&metric.repetitions).filter(|spread| spread.is_finite());
         Self(metric.value, metric.n, spread.map(six_digits), distinct(&method, 60))

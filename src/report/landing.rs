@@ -164,7 +164,7 @@ fn about(line: &Line) -> String {
 
 fn row(line: &Line) -> Row {
     let value = |name: &str| match (line.metrics.get(name), metric::built_in(name)) {
-        (Some(entry), Some(known)) => Cell::number(amount(entry.0, &known.unit)),
+        (Some(entry), Some(known)) => Cell::number(amount(entry.value(), &known.unit)),
         _ => Cell::absent("not measured"),
     };
     let ended = match line.status {

@@ -67,14 +67,14 @@ impl<'a> Trend<'a> {
             Some(name) => name,
             None => any()?,
         };
-        let method = &measured(metric)?.metrics.get(metric)?.3;
+        let method = measured(metric)?.metrics.get(metric)?.method();
         let mark = |line: &Line| match line.metrics.get(metric) {
             _ if !is_success(line) => Mark::Failed,
-            Some(entry) if entry.3 != *method || !entry.0.is_finite() => Mark::Without,
+            Some(entry) if entry.method() != method || !entry.value().is_finite() => Mark::Without,
             Some(entry) if line.on_default_branch && line.dirty != Some(true) => {
-                Mark::Point(entry.0)
+                Mark::Point(entry.value())
             }
-            Some(entry) => Mark::Aside(entry.0),
+            Some(entry) => Mark::Aside(entry.value()),
             None => Mark::Without,
         };
         let points = lines.iter().map(|line| Point { line, mark: mark(line) }).collect();

@@ -13,3 +13,5 @@ mod layering;
 mod measure;
 mod quoting;
 mod record_format;
+mod report;
+mod report_samples;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::cell::{Cell, Section, Table, number, text};
 use crate::model::metric::{self, Exactness, Unit};
 use crate::model::{quantity, robust};
+use crate::record::index::Entry;
 use crate::record::{Metric, Record};
 use crate::report::{EarlierRun, plain};
 
@@ -123,18 +124,15 @@ fn beside(name: &str, metric: &Metric, earlier: EarlierRun<'_>) -> (Cell, Cell) 
         let reason = if line.more > 0 { "not in the index" } else { "not measured then" };
         return (Cell::absent(reason), Cell::absent("–"));
     };
-    if entry.3 != format!("{}:{}", metric.source, metric.method) {
+    if entry.method() != Entry::of(metric).method() {
         return (Cell::absent("measured in another way"), Cell::absent("–"));
     }
-    if !entry.0.is_finite() {
-        return (Cell::absent("not a number"), Cell::absent("–"));
-    }
-    let change = match quantity::relative(entry.0, metric.value) {
+    let change = match quantity::relative(entry.value(), metric.value) {
         Some(change) => Cell::number(change),
-        None if entry.0.to_bits() == metric.value.to_bits() => Cell::number("0.0 %"),
-        None => Cell::absent("no share of that"),
+        None if entry.value().to_bits() == metric.value.to_bits() => Cell::number("0.0 %"),
+        None => Cell::absent("–"),
     };
-    (Cell::number(amount(entry.0, &metric.unit)), change)
+    (Cell::number(amount(entry.value(), &metric.unit)), change)
 }
 
 /// The names of the record's metrics: judged ones, built-in ones, the job's own.
