@@ -103,40 +103,39 @@ impl Scale {
     }
 }
 
+/// From which greatest value on a scale is taken, its size, its unit. A scale begins well above
+/// its own size: `0.5, 1.0, 1.5 min` say little, and a thousand is better read in full.
+type ScaleFrom = (f64, f64, &'static str);
+
+const BYTES: &[ScaleFrom] = &[
+    (2_199_023_255_552.0, 1_099_511_627_776.0, " TiB"),
+    (2_147_483_648.0, 1_073_741_824.0, " GiB"),
+    (2_097_152.0, 1_048_576.0, " MiB"),
+    (2048.0, 1024.0, " KiB"),
+    (0.0, 1.0, " B"),
+];
+const SECONDS: &[ScaleFrom] = &[
+    (345_600.0, 86_400.0, " d"),
+    (14_400.0, 3600.0, " h"),
+    (600.0, 60.0, " min"),
+    (2.0, 1.0, " s"),
+    (2e-3, 1e-3, " ms"),
+    (0.0, 1e-6, " µs"),
+];
+const SHARES: &[ScaleFrom] = &[(0.0, 0.01, " %")];
+const NUMBERS: &[ScaleFrom] =
+    &[(2e12, 1e12, " T"), (2e9, 1e9, " G"), (2e6, 1e6, " M"), (2e4, 1e3, " k"), (0.0, 1.0, "")];
+
 fn scale_of(greatest: f64, unit: &Unit) -> Scale {
-    let scales: &[(f64, &'static str)] = match unit {
-        Unit::Bytes => &[
-            (1_099_511_627_776.0, " TiB"),
-            (1_073_741_824.0, " GiB"),
-            (1_048_576.0, " MiB"),
-            (1024.0, " KiB"),
-            (1.0, " B"),
-        ],
-        Unit::Seconds => &[
-            (86_400.0, " d"),
-            (3600.0, " h"),
-            (60.0, " min"),
-            (1.0, " s"),
-            (1e-3, " ms"),
-            (1e-6, " µs"),
-        ],
-        Unit::Ratio => &[(0.01, " %")],
-        Unit::Count | Unit::None | Unit::Other(_) => {
-            &[(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")]
-        }
+    let scales = match unit {
+        Unit::Bytes => BYTES,
+        Unit::Seconds => SECONDS,
+        Unit::Ratio => SHARES,
+        Unit::Count | Unit::None | Unit::Other(_) => NUMBERS,
     };
-    // A scale is taken when the greatest value is at least twice it: 0.5, 1.0, 1.5 min say little.
-    let fit = scales.iter().find(|(size, _)| greatest >= size * 2.0);
-    match (fit, unit) {
-        // Thousands are written out up to 20,000.
-        (Some((size, " k")), _) => Scale { size: size / 10.0, suffix: " k" },
-        (Some((size, suffix)), _) => Scale { size: *size, suffix },
-        (None, Unit::Count | Unit::None | Unit::Other(_)) => Scale { size: 1.0, suffix: "" },
-        (None, _) => {
-            let (size, suffix) = scales.last().copied().unwrap_or((1.0, ""));
-            Scale { size, suffix }
-        }
-    }
+    let (_, size, suffix) =
+        scales.iter().find(|(from, ..)| greatest >= *from).copied().unwrap_or((0.0, 1.0, ""));
+    Scale { size, suffix }
 }
 
 fn time_step(rough: f64) -> f64 {
@@ -199,6 +198,7 @@ mod tests {
         assert_eq!(texts(&axis(0.0, 2.5, Unit::Other("cores".into()))), ["0", "1", "2", "3"]);
         assert_eq!(texts(&axis(-1.0, 1.0, Unit::None)), ["−1", "0", "1"]);
         assert_eq!(texts(&axis(0.0, 90.0, Unit::Seconds)), ["0", "50 s", "100 s"]);
+        assert_eq!(texts(&axis(118.0, 136.0, Unit::Seconds)), ["110 s", "120 s", "130 s", "140 s"]);
     }
 
     #[test]

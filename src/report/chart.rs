@@ -14,7 +14,7 @@ use super::view::amount;
 use super::{ReportError, plain};
 
 /// Width of a drawing.
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 1104.0;
 /// Where the plots begin and end.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = WIDTH - 12.0;
@@ -82,6 +82,8 @@ struct MarkView {
     at: String,
     text: String,
     text_at: String,
+    /// Which end of the text stands at the mark.
+    anchor: &'static str,
 }
 
 /// Pixels with one decimal.
@@ -94,7 +96,7 @@ fn px(value: f64) -> String {
 pub(crate) fn of_time(timeline: &Timeline, engine: &Engine) -> Result<String, ReportError> {
     let axis = Axis::of_time(timeline.end, 8);
     let lanes = timeline.lanes as f64 * LANE;
-    let marks = axis.marks.iter().map(|(time, text)| mark(x_of(&axis, *time), text, 0.0)).collect();
+    let marks = axis.marks.iter().map(|(time, text)| mark(x_of(&axis, *time), text)).collect();
     let view = ChartView {
         marks,
         description: description(timeline),
@@ -112,9 +114,9 @@ pub(crate) fn of_own_x(panel: &Panel, engine: &Engine) -> Result<String, ReportE
     let axis = Axis { low: 0.0, high: end, marks: Vec::new() };
     let [name, first, last] = &panel.own_x;
     let marks = if name.is_empty() {
-        vec![mark(LEFT, "first", 0.0), mark(RIGHT, "last", 0.0)]
+        vec![mark(LEFT, "first"), mark(RIGHT, "last")]
     } else {
-        vec![mark(LEFT, &format!("{name} {first}"), 0.0), mark(RIGHT, last, 0.0)]
+        vec![mark(LEFT, &format!("{name} {first}")), mark(RIGHT, last)]
     };
     let view = ChartView {
         marks,
@@ -157,8 +159,19 @@ fn x_of(axis: &Axis, value: f64) -> f64 {
     LEFT + axis.place(value) * (RIGHT - LEFT)
 }
 
-fn mark(at: f64, text: &str, text_at: f64) -> MarkView {
-    MarkView { at: px(at), text: text.to_owned(), text_at: px(text_at) }
+/// A mark of the axis below the plots.
+fn mark(at: f64, text: &str) -> MarkView {
+    let anchor = match at {
+        at if at > RIGHT - 30.0 => "end",
+        at if at < LEFT + 30.0 && text.len() > 3 => "start",
+        _ => "middle",
+    };
+    MarkView { at: px(at), text: text.to_owned(), text_at: px(at), anchor }
+}
+
+/// A mark of the axis left of a plot.
+fn row(at: f64, text: &str) -> MarkView {
+    MarkView { at: px(at), text: text.to_owned(), text_at: px(at + 4.0), anchor: "end" }
 }
 
 fn band_view(i: usize, band: &Band, axis: &Axis, top: f64, bottom: f64) -> BandView {
@@ -204,11 +217,7 @@ fn panel_view(i: usize, panel: &Panel, x_axis: &Axis, top: f64) -> PanelView {
     let (least, greatest) = panel.range();
     let axis = Axis::of_values(least, greatest, &panel.unit, 3);
     let y_of = |value: f64| top + HEADING + (1.0 - axis.place(value)) * PLOT;
-    let rows = axis
-        .marks
-        .iter()
-        .map(|(value, text)| mark(y_of(*value), text, y_of(*value) + 4.0))
-        .collect();
+    let rows = axis.marks.iter().map(|(value, text)| row(y_of(*value), text)).collect();
     let (mut line, mut area) = (String::new(), String::new());
     for (i, (x, value)) in panel.x.iter().zip(&panel.middle).enumerate() {
         let command = if i == 0 { 'M' } else { 'L' };

@@ -54,7 +54,7 @@ pub(crate) fn markdown(text: &str, out: &mut dyn Write) -> io::Result<()> {
                 write!(out, "-{APART}")?;
             }
             // At the start of a line these would begin a list or a rule.
-            '-' | '+' | '=' if before.is_none() => write!(out, "\\{c}")?,
+            '-' | '+' | '=' if before.is_none() && !is_word(next) => write!(out, "\\{c}")?,
             '.' | ')' if before.is_some_and(|b| b.is_ascii_digit()) && next == Some(' ') => {
                 write!(out, "\\{c}")?;
             }
@@ -119,6 +119,8 @@ mod tests {
             ("\\| \\`", "&#92;&#124; &#92;&#96;"),
             ("$x$", "<span>$</span>x<span>$</span>"),
             ("- item", "\\- item"),
+            ("+4.2 %", "+4.2 %"),
+            ("---", "\\---"),
             ("1. item", "1\\. item"),
             ("1.5 s", "1.5 s"),
             ("\u{202e}\0", "\u{fffd}\u{fffd}"),

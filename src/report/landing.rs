@@ -61,6 +61,7 @@ struct HistoryView {
     text: String,
     url: Url,
     latest: Cell,
+    change: String,
 }
 
 /// The landing page for these runs, in any order.
@@ -133,16 +134,17 @@ fn draw(
     let text =
         format!("{} {}, {}", label_of(trend.metric), trend.latest(), utc_minutes(last.start));
     let latest = Cell::link(&text, Url::beside(&last.path));
-    Ok(Some((HistoryView { job, about, text: words, url, latest }, (path, drawing.into_bytes()))))
+    let change = trend.latest_change();
+    Ok(Some((
+        HistoryView { job, about, text: words, url, latest, change },
+        (path, drawing.into_bytes()),
+    )))
 }
 
 /// `trends/<job>-<key>.svg`, of characters that are fit for paths whatever the line says.
 fn trend_path(line: &Line) -> String {
-    format!(
-        "{TRENDS_DIR}/{}-{}.svg",
-        names::job_name_from(&line.job),
-        names::job_name_from(&line.key)
-    )
+    let key: String = line.key.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
+    format!("{TRENDS_DIR}/{}-{key}.svg", names::job_name_from(&line.job))
 }
 
 /// What the runs of a history have in common.

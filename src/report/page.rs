@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::engine::{Engine, Language};
 use super::timeline::{Panel, Timeline};
-use super::view::RunView;
-use super::{ReportError, chart, csp, escape};
+use super::view::{RunView, UNIT_MAX};
+use super::{ReportError, chart, csp, escape, plain};
 
 /// The page's style, whole.
 const STYLE: &str = include_str!("../../templates/page/report.css");
@@ -65,7 +65,7 @@ struct Drawing<'a> {
     bands: Vec<DrawnBand<'a>>,
     /// Lists of times that series share.
     times: Vec<Vec<f64>>,
-    panels: Vec<DrawnPanel<'a>>,
+    panels: Vec<DrawnPanel>,
 }
 
 #[derive(Serialize)]
@@ -78,9 +78,9 @@ struct DrawnBand<'a> {
 }
 
 #[derive(Serialize)]
-struct DrawnPanel<'a> {
+struct DrawnPanel {
     label: String,
-    unit: &'a str,
+    unit: String,
     /// Which of the lists of times.
     times: usize,
     middle: Vec<f64>,
@@ -108,7 +108,7 @@ fn json(timeline: &Timeline) -> Result<String, ReportError> {
         .map_err(|source| ReportError::View { template: "report.html", source })
 }
 
-fn drawn<'a>(panel: &'a Panel, times: &mut Vec<Vec<f64>>) -> DrawnPanel<'a> {
+fn drawn(panel: &Panel, times: &mut Vec<Vec<f64>>) -> DrawnPanel {
     let own: Vec<f64> = panel.x.iter().copied().map(rounded).collect();
     let known = times.iter().position(|list| *list == own).unwrap_or_else(|| {
         times.push(own);
@@ -117,7 +117,7 @@ fn drawn<'a>(panel: &'a Panel, times: &mut Vec<Vec<f64>>) -> DrawnPanel<'a> {
     let short = |values: &[f64]| values.iter().copied().map(rounded).collect();
     DrawnPanel {
         label: panel.label(),
-        unit: panel.unit.as_str(),
+        unit: plain::line(panel.unit.as_str(), UNIT_MAX),
         times: known,
         middle: short(&panel.middle),
         low: short(&panel.low),

@@ -80,7 +80,8 @@ fn without_sequences(text: &str) -> impl Iterator<Item = char> {
                         skip_string(&mut chars);
                     }
                     Some(' '..='~') => {
-                        chars.next();
+                        while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
+                        chars.next_if(|c| matches!(c, '0'..='~'));
                     }
                     _ => {}
                 },

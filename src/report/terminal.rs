@@ -38,10 +38,9 @@ pub fn render(
     let status = paint.tone(view.status.tone, view.status.word);
     let _ = writeln!(text, "{} {status} ({})", paint.strong(&view.job), view.status.detail);
     let _ = writeln!(text, "{}: {}", view.verdict.word, view.verdict.why);
-    if view.beside_earlier {
-        let _ = writeln!(text, "Beside each value: {}", view.verdict.earlier.as_text());
-    }
-    let _ = writeln!(text, "\n{}", numbers(&view, options.width));
+    let beside = if view.beside_earlier { "Beside each value" } else { "Nothing to compare with" };
+    let _ = writeln!(text, "{beside}: {}", view.verdict.earlier.as_text());
+    let _ = writeln!(text, "\n{}\n", numbers(&view, options.width));
     for alert in &view.alerts {
         let _ = writeln!(text, "{}", alert_line(alert, paint));
     }
@@ -73,8 +72,12 @@ fn numbers(view: &RunView, width: u16) -> String {
     for row in &view.headline {
         table.add_row(cells(row, view.beside_earlier));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    let certainty = head.len() - 1;
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 && i < certainty {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table.trim_fmt()
 }

@@ -4,7 +4,7 @@
 
 use crate::model::metric::Unit;
 use crate::record::series::{Series, SeriesFile, SeriesSource};
-use crate::record::{Phase, Record};
+use crate::record::{Phase, Record, Step};
 
 use super::plain;
 
@@ -12,6 +12,8 @@ use super::plain;
 const PANELS_MAX: usize = 12;
 /// Most points of a drawn series.
 const POINTS_MAX: usize = 400;
+/// Longest heading of a panel, in characters: it shares its line with a value.
+const LABEL_MAX: usize = 32;
 /// Most phases that are drawn, the longest of them.
 const BANDS_MAX: usize = 300;
 /// Most phases that are drawn above each other.
@@ -82,8 +84,10 @@ impl Timeline {
                 (_, false) => timed.push(panel),
             }
         }
-        let end = end_of(&timed, &record.phases);
-        let (bands, lanes) = bands(&record.phases, end);
+        let phases = record.phases.iter().map(Span::of_phase);
+        let spans: Vec<Span<'_>> = step_spans(&record.steps).chain(phases).collect();
+        let end = end_of(&timed, &spans);
+        let (bands, lanes) = bands(&spans, end);
         Self { end, bands, lanes, panels: timed, untimed, left_out }
     }
 
@@ -103,24 +107,50 @@ fn rank(series: &Series) -> u8 {
     }
 }
 
-fn end_of(panels: &[Panel], phases: &[Phase]) -> f64 {
+fn end_of(panels: &[Panel], spans: &[Span<'_>]) -> f64 {
     let points = panels.iter().filter_map(|panel| panel.x.last().copied());
-    let phases = phases.iter().map(|phase| phase.end.unwrap_or(phase.begin));
-    let end = points.chain(phases).filter(|end| end.is_finite()).fold(0.0, f64::max);
+    let spans = spans.iter().map(|span| span.end.unwrap_or(span.begin));
+    let end = points.chain(spans).filter(|end| end.is_finite()).fold(0.0, f64::max);
     if end > 0.0 { end } else { 1.0 }
 }
 
-/// The phases, each in the first lane that is free when it begins.
-fn bands(phases: &[Phase], axis_end: f64) -> (Vec<Band>, usize) {
-    let mut all: Vec<Band> = phases
+/// A named stretch before it is placed.
+struct Span<'a> {
+    name: &'a str,
+    begin: f64,
+    end: Option<f64>,
+}
+
+impl<'a> Span<'a> {
+    fn of_phase(phase: &'a Phase) -> Self {
+        Self { name: &phase.name, begin: phase.begin, end: phase.end }
+    }
+}
+
+/// The steps of the last repetition, where there are several: they follow each other, so their
+/// durations say where each lies. One without a duration ends the list.
+fn step_spans(steps: &[Step]) -> impl Iterator<Item = Span<'_>> {
+    let several = if steps.len() > 1 { steps } else { &[] };
+    let mut begin = 0.0;
+    several.iter().map_while(move |step| {
+        let took = step.metrics.get("duration")?.repetitions.last().copied()?;
+        let span = Span { name: &step.name, begin, end: Some(begin + took) };
+        begin += took;
+        (took.is_finite() && took >= 0.0).then_some(span)
+    })
+}
+
+/// Each stretch in the first lane that is free when it begins.
+fn bands(spans: &[Span<'_>], axis_end: f64) -> (Vec<Band>, usize) {
+    let mut all: Vec<Band> = spans
         .iter()
-        .map(|phase| {
-            let end = phase.end.unwrap_or(axis_end).clamp(0.0, axis_end);
+        .map(|span| {
+            let end = span.end.unwrap_or(axis_end).max(0.0).min(axis_end);
             Band {
-                name: plain::name(&phase.name),
-                begin: phase.begin.clamp(0.0, end),
+                name: plain::name(span.name),
+                begin: span.begin.max(0.0).min(end),
                 end,
-                ended: phase.end.is_some(),
+                ended: span.end.is_some(),
                 lane: 0,
             }
         })
@@ -183,7 +213,7 @@ impl Panel {
             (SeriesSource::Sampled, "cpu") => "CPU".to_owned(),
             (SeriesSource::Sampled, "processes") => "Processes".to_owned(),
             (SeriesSource::Sampled, "threads") => "Threads".to_owned(),
-            _ => self.name.clone(),
+            _ => plain::line(&self.name, LABEL_MAX),
         }
     }
 
@@ -276,7 +306,7 @@ mod tests {
             phase("outer", 1.0, Some(5.0)),
             phase("after", 5.0, None),
         ];
-        let (bands, lanes) = bands(&phases, 9.0);
+        let (bands, lanes) = bands(&phases.each_ref().map(Span::of_phase), 9.0);
         let placed: Vec<(&str, usize, f64, bool)> =
             bands.iter().map(|b| (b.name.as_str(), b.lane, b.end, b.ended)).collect();
         assert_eq!(lanes, 2);
@@ -289,7 +319,8 @@ mod tests {
     #[test]
     fn many_phases_have_an_end() {
         let phases: Vec<Phase> = (0..10_000).map(|i| phase("p", 0.0, Some(f64::from(i)))).collect();
-        let (bands, lanes) = bands(&phases, 10_000.0);
+        let (bands, lanes) =
+            bands(&phases.iter().map(Span::of_phase).collect::<Vec<_>>(), 10_000.0);
         assert!(bands.len() <= BANDS_MAX && lanes <= LANES_MAX);
     }
 

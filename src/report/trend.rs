@@ -10,6 +10,7 @@ use super::axis::Axis;
 use super::engine::Engine;
 use super::view::{amount, day_and_commit};
 use crate::model::metric::{self, Unit};
+use crate::model::quantity;
 use crate::model::status::Status;
 use crate::record::index::Line;
 
@@ -90,6 +91,23 @@ impl<'a> Trend<'a> {
     pub(crate) fn latest(&self) -> String {
         let latest = self.values().last();
         latest.map_or_else(|| "no value".to_owned(), |value| amount(value, &self.unit))
+    }
+
+    /// The run of the latest value.
+    pub(crate) fn latest_run(&self) -> Option<&'a Line> {
+        let measured = self.points.iter().rfind(|point| point.mark.value().is_some());
+        measured.map(|point| point.line)
+    }
+
+    /// The change from the measured run before, `, +3.2 % from the run before`; nothing where there
+    /// is none.
+    pub(crate) fn latest_change(&self) -> String {
+        let values: Vec<f64> = self.values().collect();
+        let change = match values.as_slice() {
+            [.., before, last] => quantity::relative(*before, *last),
+            _ => None,
+        };
+        change.map_or_else(String::new, |change| format!(", {change} from the run before"))
     }
 
     /// The trend in words.

@@ -57,11 +57,12 @@
     }
     return 6;
   };
+  // From which greatest value on a scale is taken, its size, its unit.
   const SCALES = {
-    B: [[2 ** 40, " TiB"], [2 ** 30, " GiB"], [2 ** 20, " MiB"], [1024, " KiB"], [1, " B"]],
-    s: [[86400, " d"], [3600, " h"], [60, " min"], [1, " s"], [1e-3, " ms"], [1e-6, " µs"]],
-    ratio: [[0.01, " %"]],
-    other: [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e4, " k"], [0, ""]],
+    B: [[2 ** 41, 2 ** 40, " TiB"], [2 ** 31, 2 ** 30, " GiB"], [2 ** 21, 2 ** 20, " MiB"], [2048, 1024, " KiB"], [0, 1, " B"]],
+    s: [[345600, 86400, " d"], [14400, 3600, " h"], [600, 60, " min"], [2, 1, " s"], [2e-3, 1e-3, " ms"], [0, 1e-6, " µs"]],
+    ratio: [[0, 0.01, " %"]],
+    other: [[2e12, 1e12, " T"], [2e9, 1e9, " G"], [2e6, 1e6, " M"], [2e4, 1e3, " k"], [0, 1, ""]],
   };
   const valueAxis = (least, most, unit) => {
     let low = least >= 0 && least < most * 0.5 ? 0 : least, high = most;
@@ -70,9 +71,7 @@
       [low, high] = room ? [low - room, low + room] : [0, 1];
     }
     const scales = SCALES[unit] || SCALES.other, top = Math.max(Math.abs(low), Math.abs(high));
-    let [size, suffix] = scales.find(s => top >= s[0] * 2) || scales[scales.length - 1];
-    if (suffix === " k") size = 1000;
-    if (size === 0) size = 1;
+    const [, size, suffix] = scales.find(scale => top >= scale[0]);
     const step = nice((high - low) / 3 / size) * size, d = decimals(step / size);
     low = Math.floor(low / step) * step;
     high = Math.ceil(high / step) * step;
@@ -128,7 +127,7 @@
 
   const draw = () => {
     const width = Math.max(280, box.clientWidth), narrow = width < 560;
-    const left = narrow ? 58 : 76, right = width - 8;
+    const left = narrow ? 66 : 76, right = width - 8;
     const panels = data.panels.map((panel, i) => [panel, i]).filter(([, i]) => shown[i]);
     const top = data.lanes * LANE, bottom = top + panels.length * (HEADING + PLOT + GAP);
     const x = time => left + (time - from) / (to - from) * (right - left);

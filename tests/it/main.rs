@@ -14,4 +14,5 @@ mod measure;
 mod quoting;
 mod record_format;
 mod report;
+mod report_landing;
 mod report_samples;

@@ -203,7 +203,7 @@ pub(crate) fn hostile() -> Sample {
         "disturbances",
         "notices",
     ] {
-        poison(&mut json[part], 0);
+        poison(&mut json[part]);
     }
     json["extra"]["long"] = json!("<b>|".repeat(1 << 18));
     sample.record = serde_json::from_value(json).expect("a record still");
@@ -217,7 +217,7 @@ pub(crate) fn hostile() -> Sample {
 }
 
 /// Texts that are words of the format stay; keys of maps that a job fills become hostile too.
-fn poison(value: &mut Value, depth: usize) {
+fn poison(value: &mut Value) {
     const KEPT: [&str; 17] = [
         "status",
         "identity",
@@ -239,11 +239,11 @@ fn poison(value: &mut Value, depth: usize) {
     ];
     match value {
         Value::String(text) => HOSTILE.clone_into(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| poison(item, depth + 1)),
+        Value::Array(items) => items.iter_mut().for_each(poison),
         Value::Object(map) => {
             for (key, item) in map.iter_mut() {
                 if !KEPT.contains(&key.as_str()) || item.is_object() {
-                    poison(item, depth + 1);
+                    poison(item);
                 }
             }
         }

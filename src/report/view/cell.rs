@@ -18,6 +18,8 @@ pub(crate) enum Cell {
     Code { text: String },
     /// A formatted number.
     Number { text: String },
+    /// A row of signs that draws numbers.
+    Shape { text: String },
     /// Words that lead somewhere.
     Link { text: String, url: Url },
     /// A name as it was written that leads somewhere.
@@ -39,6 +41,10 @@ impl Cell {
 
     pub(crate) fn number(text: impl Into<String>) -> Self {
         Self::Number { text: text.into() }
+    }
+
+    pub(crate) fn shape(signs: String) -> Self {
+        if signs.is_empty() { Self::absent("no point") } else { Self::Shape { text: signs } }
     }
 
     pub(crate) fn absent(reason: &str) -> Self {
@@ -73,6 +79,7 @@ impl Cell {
             Self::Text { text }
             | Self::Code { text }
             | Self::Number { text }
+            | Self::Shape { text }
             | Self::Link { text, .. }
             | Self::CodeLink { text, .. } => text,
             Self::Named { label, .. } => label,

@@ -57,8 +57,9 @@ pub(crate) fn call_trees(record: &Record) -> Section {
     let lead = if !record.profiles.is_empty() {
         format!("{} of the run lie in profile.json.gz.", plural(record.profiles.len(), "profile"))
     } else if profiler.name == "none" {
-        "No profile was taken: the job ran without a profiler. To take one, set `profiler` in \
-         the job's table of perftrail.toml, or give `--profiler` to `perftrail run`."
+        "No profile was taken: the job ran without a profiler. To take one, name a profiler \
+         in the job's table of perftrail.toml (profiler = \"pyinstrument\"), or give --profiler to \
+         perftrail run."
             .to_owned()
     } else {
         format!("No profile was read, although the job ran under {}.", plain::name(&profiler.name))
@@ -129,7 +130,11 @@ pub(crate) fn notices(record: &Record) -> Section {
             Cell::code(&plain::name(&notice.code)),
         ]
     });
-    let table = Table::new("Worst first", &[text("Level"), text("Message"), text("Code")], rows);
+    let table = Table::new(
+        "All notices, worst first",
+        &[text("Level"), text("Message"), text("Code")],
+        rows,
+    );
     let lead =
         if record.notices.is_empty() { vec!["There are none.".to_owned()] } else { Vec::new() };
     Section::new("notices", "Notices", lead, vec![table])

@@ -14,6 +14,9 @@ const REPORTED_IN_HEADLINE: usize = 4;
 /// Most repetitions whose values are listed.
 const REPETITIONS_LISTED: usize = 12;
 
+/// Longest unit of a job's own, in characters.
+pub(crate) const UNIT_MAX: usize = 24;
+
 /// One metric. Texts of what cannot be said are reasons, never empty.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct MetricRow {
@@ -32,7 +35,10 @@ pub(crate) struct MetricRow {
 
 /// A value with its unit; a unit of the job's own is kept short and visible.
 pub(crate) fn amount(value: f64, unit: &Unit) -> String {
-    plain::line(&quantity::human(value, unit), 60)
+    match unit {
+        Unit::Other(name) => quantity::human(value, &Unit::Other(plain::line(name, UNIT_MAX))),
+        known => quantity::human(value, known),
+    }
 }
 
 /// The words for a metric: its label where it is built in, else its name.

@@ -162,7 +162,7 @@ pub(crate) fn over_time(record: &Record, file: &SeriesFile, timeline: &Timeline)
             show(summary.min),
             show(summary.max),
             show(summary.last),
-            shape.map_or_else(|| Cell::absent("not kept"), |shape| Cell::text(&shape)),
+            shape.map_or_else(|| Cell::absent("not kept"), Cell::shape),
         ]
     });
     let mut table = Table::new("Series of the last completed repetition", &columns, rows);

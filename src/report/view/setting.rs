@@ -8,7 +8,7 @@ use crate::report::plain;
 
 /// The job's inputs, and what else was said about the run.
 pub(crate) fn params(record: &Record) -> Section {
-    let columns = [text("Param"), text("Value"), text("Default"), text("Part of the history")];
+    let columns = [text("Param"), text("Value"), text("Default"), text("Sets histories apart")];
     let rows = record.params.iter().map(|(name, param)| {
         let default =
             param.default.as_ref().map_or_else(|| Cell::absent("none: the job reported it"), value);
