@@ -131,9 +131,13 @@ fn draw(
         return Ok(None);
     };
     let drawing = trend.svg(&heading, &words, svg)?;
-    let text =
-        format!("{} {}, {}", label_of(trend.metric), trend.latest(), utc_minutes(last.start));
-    let latest = Cell::link(&text, Url::beside(&last.path));
+    let latest = match trend.latest_run() {
+        Some(run) => {
+            let (label, time) = (label_of(trend.metric), utc_minutes(run.start));
+            Cell::link(&format!("{label} {}, {time}", trend.latest()), Url::beside(&run.path))
+        }
+        None => Cell::absent("not measured"),
+    };
     let change = trend.latest_change();
     Ok(Some((
         HistoryView { job, about, text: words, url, latest, change },

@@ -148,8 +148,10 @@ fn the_policy_names_the_style_and_the_script() {
 /// By another road than the page's own: hex from the record's digests, base64 by hand.
 fn base64_of_sha256(text: &str) -> String {
     let hex = perftrail::record::canonical::sha256_hex(text.as_bytes());
-    let bits: String =
-        hex.chars().map(|c| format!("{:04b}", c.to_digit(16).expect("hex"))).collect();
+    let bits = hex.chars().fold(String::new(), |bits, c| {
+        let digit = c.to_digit(16).expect("a hex digit");
+        format!("{bits}{digit:04b}")
+    });
     let digits: Vec<char> =
         ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
     let sixes = format!("{bits}00");
