@@ -325,9 +325,10 @@ pub struct Phase {
     pub name: String,
     /// The step it lay in.
     pub step: String,
-    /// Seconds from the start of the repetition.
-    pub begin: f64,
-    /// Seconds from the start of the repetition; `null` when the job never ended it.
+    /// Seconds from the start of the repetition; `null` when only its length is known.
+    pub begin: Option<f64>,
+    /// Seconds from the start of the repetition; `null` when the job never
+    /// ended it, or when only its length is known.
     pub end: Option<f64>,
     /// Numbers of this phase: `duration`, `cpu_time`, `memory_peak`, where they could be had.
     pub metrics: BTreeMap<String, Metric>,
