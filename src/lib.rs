@@ -22,6 +22,7 @@ pub mod report;
 pub mod actions;
 pub mod bundle;
 pub mod clock;
+pub mod github;
 pub mod measure;
 pub mod source;
 
