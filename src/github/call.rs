@@ -5,9 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, Method, StatusCode};
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::error::Error;
 use super::retry::{Repeat, Trouble};
 
 /// A request, ready to be sent as often as needed.
@@ -64,14 +62,6 @@ impl Answer {
     /// A header as text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
-    }
-
-    /// Reads the body.
-    pub(super) fn read<T: DeserializeOwned>(&self, asked: &str) -> Result<T, Error> {
-        serde_json::from_slice(&self.body).map_err(|error| Error::Unexpected {
-            asked: asked.to_owned(),
-            detail: error.to_string(),
-        })
     }
 
     /// What GitHub says is wrong: its `message` and the `errors` under it; else nothing.
@@ -168,8 +158,8 @@ mod tests {
         Answer { status, headers: map, body: body.as_bytes().to_vec() }
     }
 
-    fn limited(seconds: u64) -> Option<Trouble> {
-        Some(Trouble::Limited(Some(Duration::from_secs(seconds))))
+    fn limited(seconds: u64) -> Trouble {
+        Trouble::Limited(Some(Duration::from_secs(seconds)))
     }
 
     #[test]
@@ -183,11 +173,11 @@ mod tests {
             (200, &[][..], "", None),
             (204, &[], "", None),
             (403, &[], r#"{"message": "Resource not accessible"}"#, Some(Trouble::Final)),
-            (403, &used_up, "", limited(61)),
-            (403, &skewed, "", limited(41)),
-            (429, &used_up, "", limited(61)),
-            (403, &[("retry-after", "30"), used_up[0], used_up[1]], "", limited(30)),
-            (429, &[("retry-after", "Thu, 01 Jan 1970 00:17:00 GMT")], "", limited(20)),
+            (403, &used_up, "", Some(limited(61))),
+            (403, &skewed, "", Some(limited(41))),
+            (429, &used_up, "", Some(limited(61))),
+            (403, &[("retry-after", "30"), used_up[0], used_up[1]], "", Some(limited(30))),
+            (429, &[("retry-after", "Thu, 01 Jan 1970 00:17:00 GMT")], "", Some(limited(20))),
             (403, &[], secondary, Some(Trouble::Limited(None))),
             (403, &used_up[1..], secondary, Some(Trouble::Limited(None))),
             (429, &[("retry-after", "soon")], "", Some(Trouble::Limited(None))),

@@ -87,15 +87,15 @@ pub enum Error {
     /// 5xx, to the last try.
     #[error(
         "could not {asked}: GitHub is in trouble, it answered {status} ({}); \
-         try again later, https://www.githubstatus.com tells how it is{}",
-        times(*.tries), look(*.unsure)
+         try again later{}{}",
+        times(*.tries), status_page(.asked), look(*.unsure)
     )]
     Server {
         /// What was asked.
         asked: String,
         /// The HTTP status.
         status: u16,
-        /// How often it was asked.
+        /// How often it was tried.
         tries: u32,
         /// Whether it may have been done all the same.
         unsure: bool,
@@ -109,7 +109,7 @@ pub enum Error {
         kind: NetworkKind,
         /// The innermost cause in the library's words, without addresses.
         detail: String,
-        /// How often it was asked.
+        /// How often it was tried.
         tries: u32,
         /// Whether it may have been done all the same.
         unsure: bool,
@@ -232,9 +232,17 @@ pub(super) fn clock(time: Timestamp) -> String {
 
 fn times(tries: u32) -> String {
     match tries {
-        1 => "asked once".to_owned(),
-        2 => "asked twice".to_owned(),
-        more => format!("asked {more} times"),
+        1 => "tried once".to_owned(),
+        2 => "tried twice".to_owned(),
+        more => format!("tried {more} times"),
+    }
+}
+
+fn status_page(asked: &str) -> &'static str {
+    if asked.ends_with(" api.github.com") {
+        ", https://www.githubstatus.com tells how it is"
+    } else {
+        ""
     }
 }
 

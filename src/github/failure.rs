@@ -46,8 +46,10 @@ impl NoAnswer {
     pub(super) fn trouble(&self) -> Trouble {
         match (self.sent, self.kind) {
             (true, _) => Trouble::NoAnswer,
-            // A certificate that is not trusted now is not trusted in a minute.
+            // A certificate that is not trusted now is not trusted in a minute, and a proxy may
+            // lock out who comes with a wrong password again and again.
             (false, NetworkKind::Tls) => Trouble::Final,
+            (false, NetworkKind::Proxy) if self.detail.contains("authorization") => Trouble::Final,
             (false, _) => Trouble::NotSent,
         }
     }
@@ -57,7 +59,11 @@ impl NoAnswer {
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
+    std::iter::successors(Some(error), |&error| match error.downcast_ref::<io::Error>() {
+        // Its `source` leaves out what it holds.
+        Some(io) => io.get_ref().map(|held| held as &(dyn StdError + 'static)),
+        None => error.source(),
+    })
 }
 
 /// The innermost cause in words: the outer ones repeat addresses.

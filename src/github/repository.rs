@@ -57,7 +57,7 @@ impl Client {
         check_repository(owner, name)?;
         let doing = format!("read the repository {owner}/{name}");
         let call = Call::get(&["repos", owner, name], &[], doing);
-        let wire: RepositoryWire = self.wire.ask(&call)?.read(&self.wire.asked(&call))?;
+        let wire: RepositoryWire = self.wire.ask_for(&call)?;
         Ok(Repository {
             visibility: wire.visibility(),
             full_name: wire.full_name,
@@ -91,7 +91,7 @@ impl Client {
         // One commit is enough: the counts are of all of them.
         let call =
             Call::get(&["repos", owner, name, "compare", &range], &[("per_page", "1")], doing);
-        let wire: ComparisonWire = self.wire.ask(&call)?.read(&self.wire.asked(&call))?;
+        let wire: ComparisonWire = self.wire.ask_for(&call)?;
         Ok(Comparison {
             ahead: wire.ahead_by,
             behind: wire.behind_by,

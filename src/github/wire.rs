@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use octocrab::service::middleware::base_uri::BaseUriLayer;
 use octocrab::service::middleware::reqwest_connector::ReqwestConnector;
 use octocrab::{AuthState, Octocrab, OctocrabBuilder};
+use serde::de::DeserializeOwned;
 
 use super::call::{Answer, Call};
 use super::error::{Error, NetworkKind, clock};
@@ -120,13 +121,23 @@ impl Wire {
         }
     }
 
+    /// Sends a call as [`Wire::ask`] does, and reads the answer.
+    pub(super) fn ask_for<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Error> {
+        let answer = self.ask(call)?;
+        serde_json::from_slice(&answer.body).map_err(|error| Error::Unexpected {
+            asked: self.asked(call),
+            // The parser repeats what it has read.
+            detail: self.clean(&error.to_string()),
+        })
+    }
+
     /// What the answers so far told about the token's end.
     pub(super) fn seen_expiry(&self) -> SeenExpiry {
         *self.expiry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a call asks, and whom.
-    pub(super) fn asked(&self, call: &Call) -> String {
+    fn asked(&self, call: &Call) -> String {
         format!("{} at {}", call.doing, self.host)
     }
 
@@ -235,7 +246,7 @@ impl Wire {
                 if let Some(wait) = wait {
                     return Error::RateLimited { asked, until: later(now, wait) };
                 }
-                if answer.status.is_server_error() {
+                if matches!(answer.trouble(now), Some(Trouble::Server(_))) {
                     let status = answer.status.as_u16();
                     return Error::Server { asked, status, tries, unsure: unsure(true) };
                 }

@@ -9,6 +9,9 @@ mod configuration;
 mod dependencies;
 mod docs;
 mod example;
+#[path = "support/github/mod.rs"]
+mod fake_github;
+mod github;
 mod layering;
 mod measure;
 mod quoting;
