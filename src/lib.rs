@@ -24,6 +24,7 @@ pub mod bundle;
 pub mod clock;
 pub mod github;
 pub mod measure;
+pub mod results;
 pub mod source;
 
 pub mod app;

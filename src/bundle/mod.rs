@@ -1,3 +1,4 @@
 //! Bundles on disk: the folder a run leaves behind.
 
+pub mod read;
 pub mod write;

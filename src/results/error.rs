@@ -1,0 +1,124 @@
+//! Why a results repository cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::format::FormatError;
+use super::path::PathError;
+
+/// Why a results repository cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// There is nothing at the path.
+    #[error("there is no results repository at {}; the first publish makes it", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is a file.
+    #[error("{} is a file, not a results repository; name another path", path.display())]
+    IsAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder holds something else.
+    #[error(
+        "{} is a folder with other things in it, not a git repository; name an empty or new path",
+        path.display()
+    )]
+    NotARepository {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is a work tree that belongs to a repository elsewhere.
+    #[error(
+        "{} is a linked work tree or submodule; name the repository that it belongs to",
+        path.display()
+    )]
+    LinkedWorkTree {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The branch's files lie in a work tree, which would show all of them as deleted.
+    #[error(
+        "the branch {branch} is checked out in {}; publish to another branch (--branch), or into a bare repository",
+        path.display()
+    )]
+    CheckedOut {
+        /// The repository.
+        path: PathBuf,
+        /// The branch.
+        branch: String,
+    },
+    /// The name is none that git takes.
+    #[error("{branch:?} is not a name for a branch")]
+    BadBranch {
+        /// The name.
+        branch: String,
+    },
+    /// The system does not let us look or write.
+    #[error(
+        "{} cannot be used: {source}; give its owner's rights to this user, or name another path",
+        path.display()
+    )]
+    Denied {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no room left.
+    #[error("the disk that holds {} is full", path.display())]
+    Full {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The tip holds a file whose content is not there: a damaged repository. It is never taken
+    /// for an empty file.
+    #[error("the repository holds {path}, and its content cannot be read: {source}")]
+    Unreadable {
+        /// The path in the repository.
+        path: String,
+        /// What git said.
+        source: git2::Error,
+    },
+    /// Something of another kind stands where a file or folder of ours has to be.
+    #[error("{path} in the results repository is not a plain {wanted}; move it elsewhere")]
+    InTheWay {
+        /// The path in the repository.
+        path: String,
+        /// `file` or `folder`.
+        wanted: &'static str,
+    },
+    /// The repository is of a format that this version does not write.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A path of our own making is unfit, which a layout can bring about.
+    #[error("the path {path:?} cannot be published: {source}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// Other publishers were faster, again and again.
+    #[error("other publishers were faster {tries} times")]
+    LostRaces {
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// git could not do something.
+    #[error("could not {doing}: {source}")]
+    Git {
+        /// What was to be done.
+        doing: &'static str,
+        /// What git said.
+        source: git2::Error,
+    },
+}
+
+impl ResultsError {
+    pub(super) fn git(doing: &'static str, source: git2::Error) -> Self {
+        Self::Git { doing, source }
+    }
+}
