@@ -170,6 +170,11 @@ fn fit(name: &str) -> String {
     if name.is_empty() || name.starts_with('.') {
         name.insert(0, '_');
     }
+    // A dot at the end is dropped by some systems.
+    if name.ends_with('.') {
+        name.pop();
+        name.push('_');
+    }
     name
 }
 

@@ -18,6 +18,9 @@ use crate::model::status::{Identity, Status};
 /// Longest line, its newline not counted.
 pub const LINE_MAX: usize = 4096;
 
+/// Longest path of a run's folder, in bytes: any record's line still fits beside it.
+pub const PATH_MAX: usize = 512;
+
 /// One run in the index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
@@ -124,7 +127,7 @@ impl Line {
     /// The line of `record`, stored in the folder `path`.
     ///
     /// Total and at most [`LINE_MAX`] bytes long, whatever the record holds: long texts are cut,
-    /// and metrics that do not fit are only counted. `path` is ours and at most 512 bytes.
+    /// and metrics that do not fit are only counted. `path` is ours and at most [`PATH_MAX`] bytes long.
     pub fn of(record: &Record, path: &str) -> Self {
         let mut line = Self::without_metrics(record, path);
         line.add_metrics(record);
@@ -378,8 +381,6 @@ mod tests {
     use super::*;
     use crate::record::Param;
     use crate::record::read::read;
-
-    const PATH_MAX: usize = 512;
 
     fn record() -> Record {
         read(include_bytes!("../../tests/fixtures/records/v1/succeeded.json")).unwrap().record

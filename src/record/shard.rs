@@ -16,6 +16,7 @@ pub const INDEX_DIR: &str = "index";
 #[derive(Debug, Default)]
 pub struct Shard {
     lines: BTreeMap<(Timestamp, String), Kept>,
+    starts: BTreeMap<String, Timestamp>,
     corrupt: Vec<Corrupt>,
 }
 
@@ -91,14 +92,15 @@ impl Shard {
 
     fn put(&mut self, kept: Kept) -> Option<Line> {
         let before = self.remove(&kept.line.path);
+        self.starts.insert(kept.line.path.clone(), kept.line.start);
         self.lines.insert((kept.line.start, kept.line.path.clone()), kept);
         before
     }
 
     /// Takes the line of `path` out.
     pub fn remove(&mut self, path: &str) -> Option<Line> {
-        let key = self.lines.keys().find(|(_, other)| other == path)?.clone();
-        self.lines.remove(&key).map(|kept| kept.line)
+        let (path, start) = self.starts.remove_entry(path)?;
+        self.lines.remove(&(start, path)).map(|kept| kept.line)
     }
 
     /// The lines, oldest first.

@@ -10,7 +10,7 @@ use std::fmt;
 /// Longest path, in bytes.
 pub const PATH_MAX: usize = 1024;
 /// Longest part of a path, in bytes.
-pub const PART_MAX: usize = 200;
+pub const PART_MAX: usize = 240;
 /// Most parts of a path.
 pub const PARTS_MAX: usize = 32;
 
@@ -206,7 +206,7 @@ mod tests {
         ] {
             assert_eq!(RepoPath::hostile(text), Err(error), "{text:?}");
         }
-        assert_eq!(RepoPath::hostile(&"x".repeat(201)), Err(PathError::TooLong));
+        assert_eq!(RepoPath::hostile(&"x".repeat(241)), Err(PathError::TooLong));
         assert_eq!(RepoPath::hostile(&vec!["x"; 33].join("/")), Err(PathError::TooLong));
     }
 

@@ -7,6 +7,7 @@
 
 mod configuration;
 mod dependencies;
+mod desk;
 mod docs;
 mod example;
 #[path = "support/github/mod.rs"]
@@ -14,6 +15,7 @@ mod fake_github;
 mod github;
 mod layering;
 mod measure;
+mod publish;
 mod quoting;
 mod record_format;
 mod report;

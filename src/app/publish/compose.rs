@@ -1,0 +1,299 @@
+//! What a tip needs so that it holds the bundles: one commit, or nothing.
+
+use std::cell::OnceCell;
+
+use super::index::Index;
+use super::message::{Brought, message};
+use super::place::{self, Place};
+use super::readme;
+use super::selection::{LeftOut, Selection, select};
+use super::{Options, Outcome, PublishError, Published, PublishedRun, RefusedBundle, WhyRefused};
+use crate::bundle::read::Bundle;
+use crate::config::layout::Filling;
+use crate::model::names::CommitSha;
+use crate::record::index::{Line, PATH_MAX};
+use crate::record::layout::{RECORD_FILE, start_of};
+use crate::record::read::ReadRecord;
+use crate::results::change::Change;
+use crate::results::format::{self, FORMAT_FILE, Standing};
+use crate::results::path::{PathError, RepoPath};
+use crate::results::tip::Tip;
+use crate::results::{Proposal, ResultsError};
+
+/// Keeps a site's builder from leaving out names that begin with `_`.
+const NO_JEKYLL: &str = ".nojekyll";
+
+/// Composes commits for some bundles.
+pub(super) struct Composer<'a> {
+    pub(super) bundles: Vec<Candidate<'a>>,
+    pub(super) options: &'a Options,
+}
+
+/// A bundle that may be published. What of it is chosen the first time it is needed, and stays
+/// when a race is lost.
+pub(super) struct Candidate<'a> {
+    bundle: &'a Bundle,
+    chosen: OnceCell<Chosen>,
+}
+
+/// The record as it is published, and the files beside it.
+struct Chosen {
+    record: ReadRecord,
+    selection: Selection,
+}
+
+/// A run that the commit brings.
+struct Added<'c> {
+    candidate: &'c Candidate<'c>,
+    chosen: &'c Chosen,
+    path: RepoPath,
+    line: Line,
+    replaces: bool,
+}
+
+impl<'a> Candidate<'a> {
+    pub(super) fn new(bundle: &'a Bundle) -> Self {
+        Self { bundle, chosen: OnceCell::new() }
+    }
+
+    fn chosen(&self, options: &Options) -> &Chosen {
+        self.chosen.get_or_init(|| {
+            let mut record = self.bundle.record.clone();
+            record.set_identity(options.identity);
+            let selection = select(self.bundle, options);
+            for LeftOut { path, reason, .. } in &selection.left_out {
+                record.leave_out(path, reason);
+            }
+            Chosen { record, selection }
+        })
+    }
+}
+
+impl Composer<'_> {
+    /// What `tip` needs, and what is then published. No proposal where it needs nothing.
+    pub(super) fn compose(
+        &self,
+        tip: &Tip<'_>,
+    ) -> Result<(Option<Proposal>, Published), PublishError> {
+        let standing = tip.standing()?;
+        let mut published = Published::default();
+        let mut index = Index::new(tip)?;
+        let added = self.place_all(tip, &mut index, &mut published)?;
+        if added.is_empty() {
+            return Ok((None, published));
+        }
+        let mut change = Change::default();
+        for run in &added {
+            self.add_run(tip, run, &mut index, &mut change, &mut published)?;
+        }
+        for (path, bytes) in index.touched() {
+            change.put(tip, ours(&path)?, &bytes)?;
+        }
+        if standing == Standing::Whole {
+            add_house(tip, &mut change)?;
+            if let Err(why) = self.add_landing(tip, &mut index, &mut change) {
+                published.notices.push(format!("the landing page stays as it was: {why}"));
+            }
+        } else {
+            published.notices.push(
+                "the results repository has a newer format: only the run was added".to_owned(),
+            );
+        }
+        published.notices.extend(
+            index
+                .corrupt()
+                .map(|line| format!("the index holds a damaged line, kept as it is: {line}")),
+        );
+        let message = message(&brought(&added));
+        Ok((Some(Proposal { change, message }), published))
+    }
+
+    /// Decides for each bundle where it goes, and puts the lines of those that go into the index.
+    fn place_all(
+        &self,
+        tip: &Tip<'_>,
+        index: &mut Index<'_, '_>,
+        published: &mut Published,
+    ) -> Result<Vec<Added<'_>>, PublishError> {
+        let mut added: Vec<Added<'_>> = Vec::new();
+        for candidate in &self.bundles {
+            let bundle = candidate.bundle;
+            let mut refuse = |why: WhyRefused| {
+                published.refused.push(RefusedBundle { bundle: bundle.folder.clone(), why });
+            };
+            let computed = match self.path_of(&bundle.record) {
+                Ok(path) => path,
+                Err(why) => {
+                    refuse(why);
+                    continue;
+                }
+            };
+            let (path, outcome) = match place_of(tip, index, &added, bundle, computed)? {
+                Place::Taken(conflict) => {
+                    refuse(conflict.into());
+                    continue;
+                }
+                Place::Same(path) => (path, Outcome::Unchanged),
+                Place::New(path) => (path, Outcome::Added),
+                Place::Replaces { path, month } => {
+                    index.remove(&month, path.as_str())?;
+                    (path, Outcome::Replaced)
+                }
+            };
+            let mut run = PublishedRun {
+                bundle: bundle.folder.clone(),
+                path: path.to_string(),
+                outcome,
+                left_out: Vec::new(),
+            };
+            if outcome != Outcome::Unchanged {
+                let chosen = candidate.chosen(self.options);
+                let line = Line::of(&chosen.record.record, path.as_str());
+                run.left_out.clone_from(&chosen.selection.left_out);
+                index.insert(line.clone())?;
+                let replaces = outcome == Outcome::Replaced;
+                added.push(Added { candidate, chosen, path, line, replaces });
+            }
+            published.runs.push(run);
+        }
+        Ok(added)
+    }
+
+    fn path_of(&self, record: &ReadRecord) -> Result<RepoPath, WhyRefused> {
+        let record = &record.record;
+        let path = self.options.rules.layout.path(&Filling {
+            commit: record.commit.sha.as_ref().map(CommitSha::as_str),
+            start: start_of(record),
+            event: &record.trigger.event,
+            run_number: record.trigger.run_number,
+            job: &record.run.job,
+            tag: record.run.tag.as_deref(),
+            run: &record.run.id,
+        });
+        let fits = if path.len() > PATH_MAX { Err(PathError::TooLong) } else { Ok(()) };
+        fits.and_then(|()| RepoPath::ours(&path))
+            .map_err(|source| WhyRefused::Path { path: path.chars().take(80).collect(), source })
+    }
+
+    /// The run's folder: the record, the files that are published, and pages made anew.
+    fn add_run(
+        &self,
+        tip: &Tip<'_>,
+        run: &Added<'_>,
+        index: &mut Index<'_, '_>,
+        change: &mut Change,
+        published: &mut Published,
+    ) -> Result<(), PublishError> {
+        let (bundle, chosen) = (run.candidate.bundle, run.chosen);
+        let at = |name: &RepoPath| {
+            run.path
+                .join(name)
+                .map_err(|source| ResultsError::Path { path: name.to_string(), source })
+        };
+        let record = chosen.record.bytes().unwrap_or_default();
+        change.put(tip, at(&ours(RECORD_FILE)?)?, &record)?;
+        for taken in &chosen.selection.taken {
+            match taken.read() {
+                Ok(bytes) => change.put(tip, at(&taken.path)?, &bytes)?,
+                Err(error) => {
+                    published.notices.push(format!("{} was not published: {error}", taken.path));
+                }
+            }
+        }
+        let earlier = index.earlier(&run.line);
+        let earlier = match &earlier {
+            Ok(Some(line)) => Ok(line),
+            Ok(None) => Err("this is the first run of its history"),
+            Err(_) => Err("the index of earlier runs cannot be read"),
+        };
+        let pages = self.options.pages;
+        match pages.of_run(bundle, &chosen.record.record, earlier, run.path.as_str()) {
+            Ok(pages) => {
+                for (name, bytes) in pages {
+                    change.put(tip, at(&ours(&name)?)?, &bytes)?;
+                }
+            }
+            Err(why) => published.notices.push(format!("the run's pages are left out: {why}")),
+        }
+        if run.replaces {
+            change.drop_others(tip, &run.path)?;
+        }
+        Ok(())
+    }
+
+    /// Everything is made before anything is put, so that no half landing page is published.
+    fn add_landing(
+        &self,
+        tip: &Tip<'_>,
+        index: &mut Index<'_, '_>,
+        change: &mut Change,
+    ) -> Result<(), String> {
+        let told = |error: ResultsError| error.to_string();
+        let lines = index.window().map_err(told)?;
+        let landing = self.options.pages.landing(&lines)?;
+        let path = readme_path(tip).map_err(told)?;
+        let old = tip.read(&path).map_err(told)?;
+        let new = readme::splice(old.as_deref(), &landing.markdown).map_err(|e| e.to_string())?;
+        let mut files = vec![(path, new)];
+        files.extend(landing.files);
+        for (path, bytes) in files {
+            change.put(tip, ours(&path).map_err(told)?, &bytes).map_err(told)?;
+        }
+        Ok(())
+    }
+}
+
+/// As [`place::find`]; runs of this very commit count as being there.
+fn place_of(
+    tip: &Tip<'_>,
+    index: &mut Index<'_, '_>,
+    added: &[Added<'_>],
+    bundle: &Bundle,
+    path: RepoPath,
+) -> Result<Place, ResultsError> {
+    if let Some(other) = added.iter().find(|other| other.path == path) {
+        let (there, here) =
+            (other.candidate.bundle.record.content_digest(), bundle.record.content_digest());
+        return Ok(if there == here {
+            Place::Same(path)
+        } else {
+            Place::Taken(place::Conflict { path: path.to_string(), there, here })
+        });
+    }
+    place::find(tip, index, &bundle.record, path)
+}
+
+/// What a results repository needs once.
+fn add_house(tip: &Tip<'_>, change: &mut Change) -> Result<(), ResultsError> {
+    for (path, bytes) in [(FORMAT_FILE, format::file()), (NO_JEKYLL, Vec::new())] {
+        if tip.read(path)?.is_none() {
+            change.put(tip, ours(path)?, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// `README.md`, in whatever case the owner wrote it.
+fn readme_path(tip: &Tip<'_>) -> Result<String, ResultsError> {
+    let names = tip.list("")?.into_iter().map(|entry| entry.name);
+    let mut readmes: Vec<String> =
+        names.filter(|name| name.eq_ignore_ascii_case("README.md")).collect();
+    // Upper case sorts first, and is what hosts show.
+    readmes.sort();
+    Ok(readmes.into_iter().next().unwrap_or_else(|| "README.md".to_owned()))
+}
+
+fn ours(path: &str) -> Result<RepoPath, ResultsError> {
+    RepoPath::ours(path).map_err(|source| ResultsError::Path { path: path.to_owned(), source })
+}
+
+fn brought<'c>(added: &'c [Added<'_>]) -> Vec<Brought<'c>> {
+    added
+        .iter()
+        .map(|run| Brought {
+            record: &run.chosen.record.record,
+            path: run.path.as_str(),
+            replaces: run.replaces,
+        })
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! The index of a tip, read month by month as far as it is needed, with new lines put in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::earlier::earlier;
+use crate::record::index::Line;
+use crate::record::shard::{Shard, shard_path};
+use crate::results::ResultsError;
+use crate::results::tip::Tip;
+
+/// Runs in the landing page's table.
+pub(super) const RUNS_SHOWN: usize = 20;
+/// Points of each history that the landing page may draw.
+const POINTS: usize = 200;
+/// The landing page reads at most so many lines, or a job that seldom runs would have it read
+/// the whole index every time.
+const LINES_MAX: usize = 2000;
+/// So many months back is a run looked for to show beside another.
+const MONTHS_BACK: usize = 24;
+
+/// The index of a tip with new lines.
+pub(super) struct Index<'t, 'r> {
+    tip: &'t Tip<'r>,
+    /// Newest first.
+    months: Vec<String>,
+    shards: BTreeMap<String, Shard>,
+    touched: BTreeSet<String>,
+}
+
+impl<'t, 'r> Index<'t, 'r> {
+    pub(super) fn new(tip: &'t Tip<'r>) -> Result<Self, ResultsError> {
+        let months = tip.months()?;
+        Ok(Self { tip, months, shards: BTreeMap::new(), touched: BTreeSet::new() })
+    }
+
+    pub(super) fn shard(&mut self, month: &str) -> Result<&mut Shard, ResultsError> {
+        if !self.shards.contains_key(month) {
+            let shard = self.tip.shard(month)?;
+            self.shards.insert(month.to_owned(), shard);
+        }
+        Ok(self.shards.entry(month.to_owned()).or_default())
+    }
+
+    /// Puts a line in its place.
+    pub(super) fn insert(&mut self, line: Line) -> Result<(), ResultsError> {
+        let month = line.month();
+        self.shard(&month)?.insert(line);
+        if !self.months.contains(&month) {
+            self.months.push(month.clone());
+            self.months.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        self.touched.insert(month);
+        Ok(())
+    }
+
+    /// Takes the line of `path` out of a month.
+    pub(super) fn remove(&mut self, month: &str, path: &str) -> Result<(), ResultsError> {
+        if self.shard(month)?.remove(path).is_some() {
+            self.touched.insert(month.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The newest earlier run to show beside `line`.
+    pub(super) fn earlier(&mut self, line: &Line) -> Result<Option<Line>, ResultsError> {
+        let month = line.month();
+        let back: Vec<String> = self
+            .months
+            .iter()
+            .filter(|other| **other <= month)
+            .take(MONTHS_BACK)
+            .cloned()
+            .collect();
+        for month in back {
+            if let Some(found) = earlier(self.shard(&month)?.lines(), line) {
+                return Ok(Some(found.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lines that the landing page is made of, newest first: as many months as the newest
+    /// [`POINTS`] of every history in its table need. The index alone decides, not what was
+    /// published last, so the same index always gives the same page.
+    pub(super) fn window(&mut self) -> Result<Vec<Line>, ResultsError> {
+        let mut window: Vec<Line> = Vec::new();
+        for month in self.months.clone() {
+            window.extend(self.shard(&month)?.lines().rev().cloned());
+            if window.len() >= LINES_MAX || is_enough(&window) {
+                break;
+            }
+        }
+        Ok(window)
+    }
+
+    /// The months that changed: path and content.
+    pub(super) fn touched(&self) -> impl Iterator<Item = (String, Vec<u8>)> {
+        self.touched.iter().filter_map(|month| {
+            let shard = self.shards.get(month)?;
+            Some((shard_path(month), shard.to_bytes()))
+        })
+    }
+
+    /// Lines that could not be read, for people.
+    pub(super) fn corrupt(&self) -> impl Iterator<Item = String> {
+        self.shards.iter().flat_map(|(month, shard)| {
+            shard.corrupt().iter().map(move |corrupt| {
+                format!("{} line {}: {}", shard_path(month), corrupt.number, corrupt.why)
+            })
+        })
+    }
+}
+
+fn is_enough(window: &[Line]) -> bool {
+    if window.len() < RUNS_SHOWN {
+        return false;
+    }
+    let mut points: BTreeMap<&str, usize> =
+        window.iter().take(RUNS_SHOWN).map(|line| (line.key.as_str(), 0)).collect();
+    for line in window.iter().filter(|line| line.has_values()) {
+        if let Some(count) = points.get_mut(line.key.as_str()) {
+            *count += 1;
+        }
+    }
+    points.values().all(|count| *count >= POINTS)
+}

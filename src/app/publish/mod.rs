@@ -1,0 +1,212 @@
+//! Publishes bundles: puts runs into a results repository, one commit for all of them.
+//!
+//! Publishing is a function of the tip. For the tip that is there, [`compose`] says which files
+//! to add and which to rewrite; when another publisher was faster, it is asked again with the new
+//! tip. Nothing is read from a bundle without being checked, and no bundle is ever changed.
+
+mod compose;
+mod index;
+mod log;
+mod message;
+mod pages;
+mod place;
+mod readme;
+mod selection;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+pub use pages::{Landing, Page, Pages, RunInput};
+pub use place::Conflict;
+pub use selection::LeftOut;
+
+use crate::bundle::read::{self, Bundle, ReadError};
+use crate::config;
+use crate::config::quote::quote;
+use crate::model::status::Identity;
+use crate::results::path::PathError;
+use crate::results::{Patience, Results, ResultsError, Target};
+use compose::{Candidate, Composer};
+
+/// How bundles are published.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to.
+    pub to: Target,
+    /// The branch that holds the runs.
+    pub branch: String,
+    /// What of a bundle may be published, and its place.
+    pub rules: config::Results,
+    /// Whether the job's author is trusted not to harm those who open its pages. Only then are
+    /// files published that a browser runs, and only those that `keep` names.
+    pub trusted: bool,
+    /// How the runs' identity is known to whoever publishes: `Claimed`, unless the plan or the
+    /// event is at hand.
+    pub identity: Identity,
+    /// The time of the commit.
+    pub now: Timestamp,
+    /// Makes the pages.
+    pub pages: Pages,
+}
+
+/// What came of publishing.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// The new commit; `None` where the repository held everything already.
+    pub commit: Option<String>,
+    /// The runs that the repository now holds, in the order of the bundles.
+    pub runs: Vec<PublishedRun>,
+    /// Bundles that were not published, each with its reason.
+    pub refused: Vec<RefusedBundle>,
+    /// What people should know, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// A run that the repository now holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishedRun {
+    /// The bundle's folder.
+    pub bundle: PathBuf,
+    /// The run's folder in the repository.
+    pub path: String,
+    /// Whether it was there before.
+    pub outcome: Outcome,
+    /// What of the bundle was not published.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What was done with a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The run is new.
+    Added,
+    /// It took the place of a record that said less of the same plan.
+    Replaced,
+    /// It was there already: nothing was done.
+    Unchanged,
+}
+
+/// A bundle that was not published.
+#[derive(Debug)]
+pub struct RefusedBundle {
+    /// The bundle's folder.
+    pub bundle: PathBuf,
+    /// Why.
+    pub why: WhyRefused,
+}
+
+/// Why a bundle was not published.
+#[derive(Debug, thiserror::Error)]
+pub enum WhyRefused {
+    /// It is no bundle that can be used.
+    #[error(transparent)]
+    Bundle(#[from] ReadError),
+    /// Another run stands in its place.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// The layout makes a path that cannot be used.
+    #[error("the run's folder {path:?} cannot be made: {source}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+}
+
+/// Why nothing was published. The bundles are as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// There is nothing to publish.
+    #[error(transparent)]
+    NoBundle(ReadError),
+    /// The target is the measured project's own repository, which perftrail never writes to.
+    #[error(
+        "{} is the repository of the measured project, and runs are kept in another one",
+        path.display()
+    )]
+    Source {
+        /// The target.
+        path: PathBuf,
+    },
+    /// The results repository cannot be used.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+impl Published {
+    /// Whether every bundle is in the repository now.
+    pub fn is_whole(&self) -> bool {
+        self.refused.is_empty()
+    }
+}
+
+/// Puts the bundles at `paths` into the results repository, which is made where it is missing.
+/// A path is a bundle, or a folder of bundles.
+///
+/// Bundles that cannot be published are told in [`Published::refused`] and do not keep the others
+/// from being published.
+///
+/// # Errors
+/// When there is no bundle at a path, or nothing can be written into the repository.
+pub fn publish(
+    paths: &[PathBuf],
+    options: &Options,
+    patience: &mut Patience<'_>,
+) -> Result<Published, PublishError> {
+    let (bundles, refused) = read_all(paths)?;
+    if bundles.is_empty() {
+        return Ok(Published { refused, ..Published::default() });
+    }
+    let results = Results::open_or_create(&options.to, &options.branch)?;
+    check_not_source(&results, &bundles)?;
+    let composer = Composer { bundles: bundles.iter().map(Candidate::new).collect(), options };
+    let mut published = Published::default();
+    published.commit = results.commit(options.now, patience, |tip| {
+        let (proposal, outcome) = composer.compose(tip)?;
+        published = outcome;
+        Ok::<_, PublishError>(proposal)
+    })?;
+    published.refused.splice(0..0, refused);
+    Ok(published)
+}
+
+/// Reads every bundle; a folder named twice is read once.
+fn read_all(paths: &[PathBuf]) -> Result<(Vec<Bundle>, Vec<RefusedBundle>), PublishError> {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        for folder in read::find(path).map_err(PublishError::NoBundle)? {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+    }
+    let (mut bundles, mut refused) = (Vec::new(), Vec::new());
+    for folder in folders {
+        match read::read(&folder) {
+            Ok(bundle) => bundles.push(bundle),
+            Err(why) => refused.push(RefusedBundle { bundle: folder, why: why.into() }),
+        }
+    }
+    Ok((bundles, refused))
+}
+
+fn check_not_source(results: &Results, bundles: &[Bundle]) -> Result<(), PublishError> {
+    let commits = bundles.iter().filter_map(|bundle| bundle.record.record.commit.sha.as_ref());
+    if commits.into_iter().any(|sha| results.holds_commit(sha)) {
+        return Err(PublishError::Source { path: results.place().to_owned() });
+    }
+    Ok(())
+}
+
+/// The command that publishes a bundle again.
+pub fn command_again(bundle: &Path, options: &Options) -> String {
+    let Target::Local(to) = &options.to;
+    let word = |path: &Path| quote(&path.to_string_lossy());
+    let mut command = format!("perftrail publish {} --to {}", word(bundle), word(to));
+    if options.branch != crate::results::BRANCH {
+        command = format!("{command} --branch {}", quote(&options.branch));
+    }
+    command
+}

@@ -1,0 +1,160 @@
+//! Bundles made by hand, and a results repository to publish them into.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use perftrail::app::publish::{
+    Landing, Options, Pages, PublishError, Published, RunInput, publish,
+};
+use perftrail::config;
+use perftrail::model::status::Identity;
+use perftrail::record::{Record, canonical, read::read};
+use perftrail::results::{BRANCH, Target};
+use tempfile::TempDir;
+
+/// A folder with bundles and a results repository.
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+/// A succeeded record, with a digest that fits after the change.
+pub(crate) fn record(change: impl FnOnce(&mut Record)) -> Record {
+    let bytes = include_bytes!("../fixtures/records/v1/succeeded.json");
+    let mut record = read(bytes).expect("the golden record").record;
+    record.files.clear();
+    change(&mut record);
+    record.run.digest = Some(canonical::record_digest(&record).expect("JSON"));
+    record
+}
+
+/// The record of the run number `n`: a commit of its own, an hour after the one before.
+pub(crate) fn numbered(n: i64) -> Record {
+    record(|record| {
+        record.run.id = format!("schedule-{n}-1-simulation");
+        let hour = jiff::SignedDuration::from_hours(n);
+        record.run.planned += hour;
+        record.run.started = record.run.started.map(|time| time + hour);
+        let sha = format!("{:040x}", (n.unsigned_abs() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        record.commit.sha = perftrail::model::names::CommitSha::parse(&sha);
+        record.commit.merge_base.clone_from(&record.commit.sha);
+    })
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("home")).expect("a home");
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Where the results repository is, or will be.
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.path("results")
+    }
+
+    /// Writes a bundle of this name.
+    pub(crate) fn bundle(&self, name: &str, record: &Record) -> PathBuf {
+        let folder = self.path("out").join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("stats.json"), canonical::pretty(record).expect("JSON"))
+            .expect("a record");
+        folder
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            to: Target::Local(self.repository()),
+            branch: BRANCH.to_owned(),
+            rules: config::Results::default(),
+            trusted: true,
+            identity: Identity::Claimed,
+            now: "2026-12-01T09:00:00Z".parse().expect("a time"),
+            pages: Pages { run: run_pages, landing },
+        }
+    }
+
+    pub(crate) fn publish(&self, bundles: &[&Path]) -> Result<Published, PublishError> {
+        publish_with(bundles, &self.options())
+    }
+
+    /// Publishes one bundle that nothing speaks against; gives the run's folder.
+    #[track_caller]
+    pub(crate) fn published(&self, bundle: &Path) -> String {
+        let published = self.publish(&[bundle]).expect("published");
+        assert!(published.is_whole(), "{published:?}");
+        assert_eq!(published.notices, Vec::<String>::new());
+        published.runs[0].path.clone()
+    }
+
+    /// Runs git on the results repository.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+            .args(args)
+            .current_dir(self.repository())
+            .env("HOME", self.path("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .expect("git starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {told}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// A file of the branch.
+    #[track_caller]
+    pub(crate) fn show(&self, path: &str) -> String {
+        self.git(&["show", &format!("results:{path}")])
+    }
+
+    /// Every path of the branch.
+    pub(crate) fn tree(&self) -> Vec<String> {
+        self.git(&["ls-tree", "-r", "--name-only", "results"]).lines().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn commits(&self) -> usize {
+        self.git(&["rev-list", "--count", "results"]).parse().expect("a number")
+    }
+
+    /// Every object is there and sound, and history is one line.
+    #[track_caller]
+    pub(crate) fn check(&self) {
+        self.git(&["fsck", "--strict", "--full"]);
+        assert_eq!(self.git(&["rev-list", "--merges", "results"]), "");
+    }
+}
+
+pub(crate) fn publish_with(
+    bundles: &[&Path],
+    options: &Options,
+) -> Result<Published, PublishError> {
+    let bundles: Vec<PathBuf> = bundles.iter().map(|path| path.to_path_buf()).collect();
+    publish(&bundles, options, &mut |_| true)
+}
+
+/// Pages that show what they were made from.
+#[expect(clippy::unnecessary_wraps, reason = "as a real one, which may fail")]
+pub(crate) fn run_pages(input: &RunInput<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let earlier = match input.earlier {
+        Ok(line) => format!("beside {}", line.path),
+        Err(why) => why.to_owned(),
+    };
+    let log = input.log_tail.unwrap_or_else(|why| why);
+    let text = format!("# {}\n\n{earlier}\n\n{log}\n", input.path);
+    Ok(vec![("README.md".to_owned(), text.into_bytes())])
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as a real one, which may fail")]
+pub(crate) fn landing(lines: &[perftrail::record::index::Line]) -> Result<Landing, String> {
+    let rows: Vec<&str> = lines.iter().map(|line| line.path.as_str()).collect();
+    Ok(Landing {
+        markdown: format!("# {} runs\n\n{}\n", rows.len(), rows.join("\n")),
+        files: vec![("trends/simulation.svg".to_owned(), b"<svg/>".to_vec())],
+    })
+}
