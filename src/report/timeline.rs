@@ -84,7 +84,7 @@ impl Timeline {
                 (_, false) => timed.push(panel),
             }
         }
-        let phases = record.phases.iter().map(Span::of_phase);
+        let phases = record.phases.iter().filter_map(Span::of_phase);
         let spans: Vec<Span<'_>> = step_spans(&record.steps).chain(phases).collect();
         let end = end_of(&timed, &spans);
         let (bands, lanes) = bands(&spans, end);
@@ -122,8 +122,9 @@ struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    fn of_phase(phase: &'a Phase) -> Self {
-        Self { name: &phase.name, begin: phase.begin, end: phase.end }
+    /// `None` for a phase of which only the length is known: it has no place on the axis.
+    fn of_phase(phase: &'a Phase) -> Option<Self> {
+        Some(Self { name: &phase.name, begin: phase.begin?, end: phase.end })
     }
 }
 
@@ -296,7 +297,13 @@ mod tests {
     use super::*;
 
     fn phase(name: &str, begin: f64, end: Option<f64>) -> Phase {
-        Phase { name: name.into(), step: "sim".into(), begin, end, metrics: BTreeMap::new() }
+        Phase {
+            name: name.into(),
+            step: "sim".into(),
+            begin: Some(begin),
+            end,
+            metrics: BTreeMap::new(),
+        }
     }
 
     #[test]
@@ -306,7 +313,8 @@ mod tests {
             phase("outer", 1.0, Some(5.0)),
             phase("after", 5.0, None),
         ];
-        let (bands, lanes) = bands(&phases.each_ref().map(Span::of_phase), 9.0);
+        let (bands, lanes) =
+            bands(&phases.iter().filter_map(Span::of_phase).collect::<Vec<_>>(), 9.0);
         let placed: Vec<(&str, usize, f64, bool)> =
             bands.iter().map(|b| (b.name.as_str(), b.lane, b.end, b.ended)).collect();
         assert_eq!(lanes, 2);
@@ -320,7 +328,7 @@ mod tests {
     fn many_phases_have_an_end() {
         let phases: Vec<Phase> = (0..10_000).map(|i| phase("p", 0.0, Some(f64::from(i)))).collect();
         let (bands, lanes) =
-            bands(&phases.iter().map(Span::of_phase).collect::<Vec<_>>(), 10_000.0);
+            bands(&phases.iter().filter_map(Span::of_phase).collect::<Vec<_>>(), 10_000.0);
         assert!(bands.len() <= BANDS_MAX && lanes <= LANES_MAX);
     }
 

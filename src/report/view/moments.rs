@@ -77,7 +77,10 @@ fn single(record: &Record) -> Table {
         vec![
             Cell::code(&plain::name(&phase.name)),
             Cell::code(&plain::name(&phase.step)),
-            Cell::number(amount(phase.begin, &Unit::Seconds)),
+            phase.begin.map_or_else(
+                || Cell::absent("not known"),
+                |begin| Cell::number(amount(begin, &Unit::Seconds)),
+            ),
             took(phase).map_or_else(
                 || Cell::absent("never ended"),
                 |took| Cell::number(amount(took, &Unit::Seconds)),
@@ -121,11 +124,16 @@ fn grouped<'a>(groups: impl Iterator<Item = &'a [&'a Phase]>) -> Table {
     Table::new("Phases of the last completed repetition, by name", &columns, rows)
 }
 
+/// From begin to end; for a phase from a file, which may have neither, the length it gives.
 fn took(phase: &Phase) -> Option<f64> {
-    phase.end.map(|end| (end - phase.begin).max(0.0))
+    match (phase.begin, phase.end) {
+        (Some(begin), Some(end)) => Some((end - begin).max(0.0)),
+        (Some(_), None) => None,
+        (None, _) => values(&[phase], "duration").next(),
+    }
 }
 
-fn values<'a>(group: &'a [&'a Phase], name: &'a str) -> impl Iterator<Item = f64> + 'a {
+fn values(group: &[&Phase], name: &str) -> impl Iterator<Item = f64> {
     group.iter().filter_map(move |phase| phase.metrics.get(name)).map(|metric| metric.value)
 }
 
