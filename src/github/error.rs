@@ -127,13 +127,16 @@ pub enum Error {
     /// An answer that is not what GitHub's API describes.
     #[error(
         "could not {asked}: the answer is not GitHub's ({detail}); \
-         is a proxy or a login page in between, and is GITHUB_API_URL right?"
+         is a proxy or a login page in between, and is GITHUB_API_URL right?{}",
+        look(*.unsure)
     )]
     Unexpected {
         /// What was asked.
         asked: String,
         /// What is wrong with it.
         detail: String,
+        /// Whether it may have been done all the same.
+        unsure: bool,
     },
 }
 
@@ -141,7 +144,12 @@ impl Error {
     /// Whether GitHub may have done what was asked although no word of it came: to be looked at
     /// before it is asked for again.
     pub fn unsure(&self) -> bool {
-        matches!(self, Self::Server { unsure: true, .. } | Self::Network { unsure: true, .. })
+        match self {
+            Self::Server { unsure, .. }
+            | Self::Network { unsure, .. }
+            | Self::Unexpected { unsure, .. } => *unsure,
+            _ => false,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::error::{Error, NetworkKind, clock};
 use super::failure::{NoAnswer, innermost};
 use super::hosts::{Hosts, Proxies};
 use super::pause::Pause;
-use super::retry::{self, Next, Patience, SoFar, Trouble};
+use super::retry::{self, Next, Patience, Repeat, SoFar, Trouble};
 use super::token::{SeenExpiry, Token};
 use crate::record::redact::Redactor;
 
@@ -46,8 +46,11 @@ pub(super) struct Wire {
 enum Try {
     Answered(Answer),
     Failed(NoAnswer),
-    /// An answer that cannot be GitHub's.
-    Strange(String),
+    /// An answer that cannot be GitHub's, and whether it may be about something done.
+    Strange {
+        detail: String,
+        done: bool,
+    },
 }
 
 impl Wire {
@@ -69,6 +72,9 @@ impl Wire {
             .default_headers(headers(token.as_ref()).map_err(|error| start(&error))?)
             .connect_timeout(patience.connect)
             .read_timeout(patience.read)
+            // Nobody looks after an idle connection: the next call might only find out by being
+            // cut off that the server has closed it.
+            .pool_max_idle_per_host(0)
             // Redirects are followed here, where the token can be kept from other hosts; and no
             // library may send anything twice.
             .redirect(reqwest::redirect::Policy::none())
@@ -99,7 +105,7 @@ impl Wire {
             let trouble = match &ended {
                 Try::Answered(answer) => answer.trouble(now),
                 Try::Failed(failure) => Some(failure.trouble()),
-                Try::Strange(_) => Some(Trouble::Final),
+                Try::Strange { .. } => Some(Trouble::Final),
             };
             let (trouble, ended) = match (trouble, ended) {
                 (None, Try::Answered(answer)) => return Ok(answer),
@@ -128,6 +134,7 @@ impl Wire {
             asked: self.asked(call),
             // The parser repeats what it has read.
             detail: self.clean(&error.to_string()),
+            unsure: call.repeat() == Repeat::IfNotDone,
         })
     }
 
@@ -142,36 +149,38 @@ impl Wire {
     }
 
     fn attempt(&self, call: &Call, longest: Duration) -> Try {
+        let followed = async { tokio::time::timeout(longest, self.follow(call)).await };
+        match self.runtime.block_on(followed) {
+            Ok(Ok(answer)) => Try::Answered(answer),
+            Ok(Err(ended)) => ended,
+            Err(_) => {
+                let detail = format!("after {} s", longest.as_secs_f64());
+                Try::Failed(NoAnswer { kind: NetworkKind::Timeout, detail, sent: true })
+            }
+        }
+    }
+
+    /// Sends a call to where it is redirected. A redirect tells that nothing was done.
+    async fn follow(&self, call: &Call) -> Result<Answer, Try> {
         let mut target = call.target.clone();
-        let mut redirects = 0;
-        loop {
-            let sent = async { tokio::time::timeout(longest, self.send(call, &target)).await };
-            let answer = match self.runtime.block_on(sent) {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(ended)) => return ended,
-                Err(_) => {
-                    let detail = format!("after {} s", longest.as_secs_f64());
-                    let kind = NetworkKind::Timeout;
-                    return Try::Failed(NoAnswer { kind, detail, sent: true });
-                }
-            };
-            tracing::debug!(
-                method = %call.method, target, status = answer.status.as_u16(), "GitHub answered"
-            );
+        for _ in 0..=MOST_REDIRECTS {
+            let answer = self.send(call, &target).await?;
+            let status = answer.status.as_u16();
+            tracing::debug!(method = %call.method, target, status, "GitHub answered");
             if !answer.status.is_server_error() {
                 let header = answer.header("github-authentication-token-expiration");
                 let mut expiry = self.expiry.lock().unwrap_or_else(PoisonError::into_inner);
                 *expiry = expiry.and(header);
             }
-            if !matches!(answer.status.as_u16(), 301 | 302 | 307 | 308) {
-                return Try::Answered(answer);
+            if !matches!(status, 301 | 302 | 307 | 308) {
+                return Ok(answer);
             }
             match self.below_api(answer.header(LOCATION.as_str())) {
-                Some(moved) if redirects < MOST_REDIRECTS => target = moved,
-                _ => return Try::Strange("it redirects to somewhere else".to_owned()),
+                Some(moved) => target = moved,
+                None => break,
             }
-            redirects += 1;
         }
+        Err(Try::Strange { detail: "it redirects to somewhere else".to_owned(), done: false })
     }
 
     async fn send(&self, call: &Call, target: &str) -> Result<Answer, Try> {
@@ -182,7 +191,7 @@ impl Wire {
         let request = self
             .octocrab
             .build_request(request, call.body.as_ref())
-            .map_err(|error| Try::Strange(innermost(&error)))?;
+            .map_err(|error| Try::Strange { detail: innermost(&error), done: false })?;
         let response = self
             .octocrab
             .execute(request)
@@ -195,7 +204,7 @@ impl Wire {
                 Ok(Answer { status: parts.status, headers: parts.headers, body })
             }
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                Err(Try::Strange("it is too long".to_owned()))
+                Err(Try::Strange { detail: "it is too long".to_owned(), done: true })
             }
             Err(error) => Err(Try::Failed(NoAnswer::of(error.as_ref()))),
         }
@@ -221,7 +230,7 @@ impl Wire {
             (_, Try::Failed(NoAnswer { kind, .. })) => {
                 tracing::info!("{}: {kind}; asking again in {seconds:.0} s", self.host);
             }
-            (_, Try::Strange(_)) => {}
+            (_, Try::Strange { .. }) => {}
         }
     }
 
@@ -235,13 +244,15 @@ impl Wire {
     ) -> Error {
         let asked = self.asked(call);
         let tries = so_far.troubles;
-        let unsure = |done_maybe| done_maybe && call.repeat() == retry::Repeat::IfNotDone;
+        let unsure = |done_maybe| done_maybe && call.repeat() == Repeat::IfNotDone;
         match ended {
             Try::Failed(NoAnswer { kind, detail, sent }) => {
                 let detail = self.clean(&detail);
                 Error::Network { asked, kind, detail, tries, unsure: unsure(sent) }
             }
-            Try::Strange(detail) => Error::Unexpected { asked, detail: self.clean(&detail) },
+            Try::Strange { detail, done } => {
+                Error::Unexpected { asked, detail: self.clean(&detail), unsure: unsure(done) }
+            }
             Try::Answered(answer) => {
                 if let Some(wait) = wait {
                     return Error::RateLimited { asked, until: later(now, wait) };
@@ -274,6 +285,7 @@ impl Wire {
             (_, None) => Error::Unexpected {
                 asked,
                 detail: format!("status {status} without GitHub's words"),
+                unsure: false,
             },
         }
     }

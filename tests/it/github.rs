@@ -266,6 +266,21 @@ fn every_refusal_says_what_to_do() {
 }
 
 #[test]
+fn an_answer_without_an_end_is_not_read_to_it() {
+    let (github, client, _) = lab();
+    let body = " ".repeat((32 << 20) + 1);
+    github.fail([Failure::Answer { status: 200, headers: Vec::new(), body: body.clone() }]);
+    github.fail([Failure::Answer { status: 200, headers: Vec::new(), body }]);
+    for (error, unsure) in [(refused(&client), false), (dispatch(&client).unwrap_err(), true)] {
+        assert!(
+            matches!(&error, Error::Unexpected { detail, .. } if detail == "it is too long"),
+            "{error}"
+        );
+        assert_eq!(error.unsure(), unsure, "{error}");
+    }
+}
+
+#[test]
 fn without_a_token_a_refusal_asks_for_one() {
     let (github, _, _) = lab();
     let (client, _) = client(Settings { token: None, ..github.settings(TOKEN) });
@@ -351,6 +366,23 @@ fn a_post_that_did_not_leave_is_sent_again() {
     insta::assert_snapshot!(error, @"could not send the repository_dispatch to lab/results at 127.0.0.1:1: nothing listens at the server's address (Connection refused (os error 111); tried 6 times); check GITHUB_API_URL, and whether HTTPS_PROXY is needed here");
     assert!(!error.unsure());
     assert_eq!(pause.waits().len(), 5);
+}
+
+#[test]
+fn a_connection_that_is_never_made_carries_no_post() {
+    // The kernel takes the connection, nobody answers the greeting of TLS.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let mut settings = at(&format!("https://{}", listener.local_addr().unwrap()));
+    settings.patience.connect = Duration::from_millis(50);
+    settings.patience.tries = 2;
+    let (client, pause) = client(settings);
+    let error = dispatch(&client).unwrap_err();
+    assert!(
+        matches!(error, Error::Network { kind: NetworkKind::Timeout, tries: 2, .. }),
+        "{error}"
+    );
+    assert!(!error.unsure());
+    assert_eq!(pause.waits(), [0.5]);
 }
 
 #[test]

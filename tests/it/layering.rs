@@ -44,14 +44,18 @@ const DOORS: &[&str] = &[
     "Zoned::now",
     "jiff::Timestamp::now",
     "jiff::Zoned::now",
+    "fastrand",
     "git2",
     "indicatif",
     "libc",
+    "octocrab",
+    "reqwest",
     "rustix",
     "signal_hook",
     "sysinfo",
     "tempfile",
     "terminal_size",
+    "tokio",
     "walkdir",
 ];
 
