@@ -87,10 +87,10 @@ fn steps(json: &mut Value) {
 }
 
 fn phases() -> Vec<Phase> {
-    let phase = |name: &str, begin, end| Phase {
+    let phase = |name: &str, begin: f64, end| Phase {
         name: name.to_owned(),
         step: "simulation".to_owned(),
-        begin,
+        begin: Some(begin),
         end,
         metrics: std::collections::BTreeMap::new(),
     };
