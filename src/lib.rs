@@ -16,6 +16,7 @@ pub mod model;
 pub mod analysis;
 pub mod config;
 pub mod plan;
+pub mod profile;
 pub mod record;
 pub mod report;
 

@@ -15,6 +15,7 @@ mod fake_github;
 mod github;
 mod layering;
 mod measure;
+mod profile;
 mod publish;
 mod quoting;
 mod record_format;

@@ -1,0 +1,99 @@
+//! The last steps that all readers of trees share.
+
+use super::super::build::{Builder, Built, Stretches, lift};
+use super::super::model::{Body, Frame, FrameKind, NONE, Profile, Weight};
+use super::super::reading::Reading;
+use super::super::sniff::Kind;
+
+/// What a reader found, before it is a profile.
+pub(super) struct Parts {
+    pub(super) builder: Builder,
+    pub(super) weights: Vec<Weight>,
+    /// For each thread its node ([`NONE`] without one) and its samples in the order of time.
+    pub(super) order: Vec<(u32, Stretches)>,
+}
+
+impl Parts {
+    /// The profile. A thread that is alone is not shown as one, nor is what started the program.
+    pub(super) fn profile(self, kind: Kind, reading: &mut Reading) -> Profile {
+        if self.builder.nodes.cut > 0 {
+            reading.note(format!(
+                "the call tree has more nodes than are kept; {} stacks count where it was cut",
+                self.builder.nodes.cut
+            ));
+        }
+        if self.builder.names_full {
+            reading.note("there are more functions than are kept; the later ones are put together");
+        }
+        let mut built = self.builder.finish();
+        let alone = Alone::of(&built);
+        lift(&mut built, |frame| is_start(frame) || alone.is(frame.kind));
+        let order = self.order.into_iter().map(|(thread, stretches)| {
+            let thread = if alone.thread { NONE } else { built.node(thread) };
+            built.order(thread, stretches)
+        });
+        let order = order.filter(|order| order.node.iter().any(|node| *node != NONE)).collect();
+        Profile {
+            name: String::new(),
+            step: None,
+            format: kind,
+            tool: None,
+            weights: self.weights,
+            frames: built.frames,
+            body: Body::Tree(built.tree),
+            lines: built.lines,
+            order,
+            samples: None,
+            interval: None,
+            duration: None,
+        }
+    }
+}
+
+/// Whether there is only one process, only one thread: then neither says anything.
+struct Alone {
+    process: bool,
+    thread: bool,
+}
+
+impl Alone {
+    fn of(built: &Built) -> Self {
+        let kind = |node: usize| built.frames[built.tree.frame[node] as usize].kind;
+        let (mut processes, mut threads, mut bare) = (0, 0, 0);
+        for (node, &parent) in built.tree.parent.iter().enumerate() {
+            match kind(node) {
+                FrameKind::Process => processes += 1,
+                FrameKind::Thread => threads += 1,
+                // Code of no thread beside threads: then the thread tells something.
+                _ if parent == NONE || kind(parent as usize) == FrameKind::Process => bare += 1,
+                _ => {}
+            }
+        }
+        Self { process: processes == 1 && bare == 0, thread: threads == 1 && bare == 0 }
+    }
+
+    fn is(&self, kind: FrameKind) -> bool {
+        match kind {
+            FrameKind::Process => self.process,
+            FrameKind::Thread => self.thread,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a frame only started the program: the profiler, the interpreter's way to the script.
+fn is_start(frame: &Frame) -> bool {
+    let file = frame.file.as_str();
+    let is_profiler =
+        ["pyinstrument", "memray", "scalene", "cProfile.py", "profile.py", "profiling"].iter().any(
+            |tool| {
+                file.strip_prefix(tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            },
+        );
+    let is_script = file.ends_with("bin/pyinstrument")
+        || file.ends_with("bin/memray")
+        || file.ends_with("bin/scalene");
+    let is_runpy = matches!(file, "<frozen runpy>" | "runpy.py" | "<string>");
+    let is_exec = frame.module == "built-in" && frame.function.contains("exec");
+    is_profiler || is_script || is_runpy || is_exec
+}

@@ -1,0 +1,122 @@
+//! Reads a file of any known format.
+
+mod assemble;
+pub mod collapsed;
+mod html;
+mod marshal;
+mod pstats;
+mod pyinstrument;
+mod pyinstrument_tree;
+mod scalene;
+mod speedscope;
+mod table;
+
+use std::io::Read;
+
+use super::Limits;
+use super::error::{Fault, Place, ReadError, Reason, quote};
+use super::input::Input;
+use super::json::Json;
+use super::lines::Lines;
+use super::paths::Paths;
+use super::reading::Reading;
+use super::sniff::{Guess, Kind, sniff};
+
+pub use collapsed::StackUnit;
+
+/// What is known about a file beside its content.
+#[derive(Clone, Debug, Default)]
+pub struct Options<'a> {
+    /// The file's name, for messages alone.
+    pub file: &'a str,
+    /// Absolute paths of the project's root, as the job saw it: what lies below is its own code.
+    pub workspaces: &'a [&'a str],
+    /// What the numbers of collapsed stacks count, where it is known: the file does not say.
+    pub stack_unit: Option<StackUnit>,
+    /// How much is read and kept.
+    pub limits: Limits,
+}
+
+/// What a reader works with.
+struct Context<'o> {
+    options: &'o Options<'o>,
+    paths: Paths,
+    limits: Limits,
+}
+
+/// Reads a stream. The format is told by its content.
+///
+/// # Errors
+/// When the format is not known, or the content is not what the format wants, or larger than the
+/// limits allow. The error's text is one line.
+pub fn read(source: &mut dyn Read, options: &Options<'_>) -> Result<Reading, ReadError> {
+    let failed = |format, fault: Fault| ReadError {
+        file: options.file.to_owned(),
+        format,
+        place: fault.place,
+        reason: fault.reason,
+    };
+    let mut input =
+        Input::open(source, options.limits.bytes).map_err(|fault| failed(None, fault))?;
+    let kind =
+        told(&input).map_err(|reason| failed(None, Fault { place: Place::Byte(0), reason }))?;
+    let context = Context {
+        options,
+        paths: Paths::new(options.workspaces.iter().copied()),
+        limits: options.limits,
+    };
+    let mut reading = Reading::new(kind);
+    dispatch(kind, &context, &mut input, &mut reading)
+        .map_err(|fault| failed(Some(kind), fault))?;
+    Ok(reading.with_unique_names())
+}
+
+/// Reads bytes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes(mut bytes: &[u8], options: &Options<'_>) -> Result<Reading, ReadError> {
+    read(&mut bytes, options)
+}
+
+fn told(input: &Input<'_>) -> Result<Kind, Reason> {
+    match sniff(input.prefix()) {
+        Guess::Kind(kind) => Ok(kind),
+        Guess::Private(what, instead) => Err(Reason::Private { what, instead }),
+        Guess::Empty if input.is_all() => Err(Reason::Empty),
+        Guess::Empty | Guess::Unknown => Err(Reason::Unknown { begin: quote(input.prefix()) }),
+    }
+}
+
+fn dispatch(
+    kind: Kind,
+    context: &Context<'_>,
+    input: &mut Input<'_>,
+    reading: &mut Reading,
+) -> Result<(), Fault> {
+    match kind {
+        Kind::PyinstrumentSession => json(input, |json| pyinstrument::read(context, json, reading)),
+        Kind::PyinstrumentJson | Kind::PyinstrumentTree => {
+            json(input, |json| pyinstrument_tree::read(context, json, reading))
+        }
+        Kind::Html => html::read(context, &mut Json::new(input), reading),
+        Kind::Pstats => pstats::read(context, input, reading),
+        Kind::Collapsed | Kind::CollapsedDiff => {
+            collapsed::read(context, &mut Lines::new(input), reading)
+        }
+        Kind::Speedscope => json(input, |json| speedscope::read(context, json, reading)),
+        Kind::Scalene => json(input, |json| scalene::read(context, json, reading)),
+        _ => Err(Fault::at_byte(0, Reason::Missing { what: "a reader of this format" })),
+    }
+}
+
+/// Reads one JSON value that is the whole file.
+fn json(
+    input: &mut Input<'_>,
+    read: impl FnOnce(&mut Json<'_, '_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut json = Json::new(input);
+    json.leave_mark()?;
+    read(&mut json)?;
+    json.end()
+}

@@ -1,0 +1,111 @@
+//! Two call trees as one: each node with what it has on both sides.
+
+use std::collections::HashMap;
+
+use super::super::Limits;
+use super::super::build::{Nodes, REST, id};
+use super::super::model::{Body, Frame, FrameKind, FunctionKey, NONE, Profile, Tree, Weight};
+use super::difference::{Incomparable, common_weight};
+
+/// Two trees laid on each other. Every parent stands before its children.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DifferenceTree {
+    /// What is weighed.
+    pub weight: Weight,
+    /// The frames of both.
+    pub frames: Vec<Frame>,
+    /// The nodes; weight 0 is before, weight 1 is after.
+    pub tree: Tree,
+}
+
+/// Lays the trees of two profiles on each other: nodes are the same when all functions on the
+/// way to them are. `None` when one has no tree. Threads count only when both sides tell them.
+///
+/// # Errors
+/// As [`super::difference::difference`].
+pub fn difference_tree(
+    before: &Profile,
+    after: &Profile,
+) -> Result<Option<DifferenceTree>, Incomparable> {
+    let (at_before, at_after) = common_weight(before, after)?;
+    let (Body::Tree(one), Body::Tree(other)) = (&before.body, &after.body) else {
+        return Ok(None);
+    };
+    let has_threads = |profile: &Profile| profile.frames.iter().any(is_place);
+    let with_threads = has_threads(before) && has_threads(after);
+    let mut union = Union {
+        known: HashMap::new(),
+        frames: Vec::new(),
+        nodes: Nodes::new(2, Limits::default().nodes * 2),
+    };
+    union.add(before, one, 0, at_before, with_threads);
+    union.add(after, other, 1, at_after, with_threads);
+    let mut frames = union.frames;
+    let mut tree = Tree {
+        parent: union.nodes.parent,
+        frame: union.nodes.key,
+        own: union.nodes.own,
+        calls: Vec::new(),
+    };
+    if tree.frame.contains(&REST) {
+        frames.push(Frame::special(FrameKind::Other, "(further stacks)"));
+        let rest = id(frames.len() - 1);
+        tree.frame.iter_mut().filter(|frame| **frame == REST).for_each(|frame| *frame = rest);
+    }
+    Ok(Some(DifferenceTree { weight: after.weights[at_after].clone(), frames, tree }))
+}
+
+fn is_place(frame: &Frame) -> bool {
+    matches!(frame.kind, FrameKind::Thread | FrameKind::Process)
+}
+
+struct Union<'p> {
+    known: HashMap<FunctionKey<'p>, u32>,
+    frames: Vec<Frame>,
+    nodes: Nodes,
+}
+
+impl<'p> Union<'p> {
+    fn add(
+        &mut self,
+        profile: &'p Profile,
+        tree: &Tree,
+        side: usize,
+        weight: usize,
+        with_threads: bool,
+    ) {
+        let mut to: Vec<u32> = Vec::with_capacity(tree.len());
+        let mut loose = Vec::new();
+        for node in 0..tree.len() {
+            let frame = &profile.frames[tree.frame[node] as usize];
+            let parent = tree.parent[node];
+            let above = if parent == NONE { NONE } else { to[parent as usize] };
+            let own = tree.own[weight][node];
+            if is_place(frame) && !with_threads {
+                to.push(above);
+                if above == NONE && own > 0.0 {
+                    loose.push(own);
+                } else if above != NONE {
+                    self.nodes.add(above, side, own);
+                }
+                continue;
+            }
+            let key = self.frame(frame);
+            let at = self.nodes.child(above, key);
+            self.nodes.add(at, side, own);
+            to.push(at);
+        }
+        // What a thread spent outside of any function.
+        for own in loose {
+            let at = self.nodes.child(NONE, REST);
+            self.nodes.add(at, side, own);
+        }
+    }
+
+    fn frame(&mut self, frame: &'p Frame) -> u32 {
+        *self.known.entry(frame.key()).or_insert_with(|| {
+            self.frames.push(frame.clone());
+            id(self.frames.len() - 1)
+        })
+    }
+}
