@@ -83,6 +83,12 @@ impl Collector {
         look: &mut dyn FnMut() -> Option<Seen>,
     ) {
         self.lines += 1;
+        if self.first_malformed.is_some() && line.first().is_some_and(|&c| !b"{ \t\r".contains(&c))
+        {
+            // The first one has told why; a flood of others is only counted.
+            self.malformed += 1;
+            return;
+        }
         match parse_line(line) {
             Ok(marks) => marks.into_iter().for_each(|mark| self.mark(mark, moment, look)),
             Err(error) => self.refuse(&error),

@@ -78,9 +78,9 @@ impl Escalation {
         (self.next()? <= now).then(|| self.steps.remove(0).1)
     }
 
-    /// The next step is due at once.
+    /// The next step that is not yet due is due at once.
     pub(super) fn hurry(&mut self, now: Instant) {
-        if let Some((at, _)) = self.steps.first_mut() {
+        if let Some((at, _)) = self.steps.iter_mut().find(|(at, _)| *at > now) {
             *at = now;
         }
     }
@@ -199,6 +199,11 @@ mod tests {
         plan.hurry(now);
         assert_eq!(plan.due(now), Some(Act::Kill));
         plan.hurry(now);
+        let mut at_once = Escalation::stopped(now, StopCause::Interrupt, &MeterOptions::default());
+        at_once.hurry(now);
+        at_once.hurry(now);
+        let acts: Vec<_> = std::iter::from_fn(|| at_once.due(now)).collect();
+        assert_eq!(acts, [Act::Send(Signal::INT), Act::Send(Signal::TERM), Act::Kill]);
     }
 
     #[test]

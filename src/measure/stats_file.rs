@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use super::collector::Moment;
-use super::shared::{Shared, lock};
+use super::shared::{Shared, lock, thread_cpu};
 use crate::record::Level;
 use crate::record::marks::LINE_MAX;
 
@@ -22,6 +22,8 @@ const DRAIN: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(100);
 /// A job that writes without a pause wakes us no more often than this.
 const REST: Duration = Duration::from_millis(5);
+/// And we rest this many times longer than we worked.
+const REST_FACTOR: f64 = 10.0;
 
 /// Follows the file until the measurement is over and its end is reached.
 pub(super) fn run(shared: &Shared, path: &Path) {
@@ -72,8 +74,11 @@ impl Follower {
     fn run(&mut self, shared: &Shared) {
         let mut news = News::of(&self.path);
         loop {
-            let over = match self.read_some(shared) {
-                Found::More => shared.sleep(REST),
+            let before = thread_cpu();
+            let found = self.read_some(shared);
+            let worked = Duration::from_secs_f64((thread_cpu() - before) * REST_FACTOR);
+            let over = match found {
+                Found::More => shared.sleep(worked.max(REST)),
                 Found::TooMuch => shared.sleep(POLL),
                 Found::Nothing => {
                     news.wait(&self.path);

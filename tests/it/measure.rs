@@ -5,14 +5,15 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use perftrail::measure::{
     LogBudget, Measurement, Meter, MeterKind, MeterOptions, Sinks, StepCommand, Stop,
 };
-use perftrail::model::metric::Exactness;
-use perftrail::model::status::Status;
 
 const MIB: f64 = 1024.0 * 1024.0;
 const ALONE: &str = "PERFTRAIL_TEST_ALONE";
@@ -23,11 +24,17 @@ macro_rules! alone {
         $(
             #[test]
             fn $name() {
-                alone(concat!(module_path!(), "::", stringify!($name)), || $body);
+                crate::measure::alone(concat!(module_path!(), "::", stringify!($name)), || $body);
             }
         )*
     };
 }
+
+mod ending;
+mod memory;
+mod output;
+mod reported;
+mod totals;
 
 fn alone(path: &str, test: impl FnOnce()) {
     let name = path.split_once("::").map_or(path, |(_, name)| name);
@@ -111,34 +118,55 @@ fn near(value: f64, truth: f64, share: f64) {
     assert!((value / truth - 1.0).abs() <= share, "{value} is not within {share} of {truth}");
 }
 
-alone! {
-    fn one_process_and_its_peak() {
-        let m = measure(&of_oracle("alloc 200 100"));
-        assert_eq!((m.ending.exit_code, m.ending.status), (Some(0), Status::Succeeded));
-        near(value(&m, "memory_peak"), 201.0 * MIB, 0.01);
-        near(value(&m, "memory_peak_process"), 201.0 * MIB, 0.01);
-        assert_eq!(m.readings["memory_peak"].exactness, Exactness::Exact);
+fn has_notice(measurement: &Measurement, code: &str) -> bool {
+    measurement.notices.iter().any(|notice| notice.code == code)
+}
+
+fn log(measurement: &Measurement) -> String {
+    String::from_utf8_lossy(&measurement.output.log.to_bytes()).into_owned()
+}
+
+/// Calls a function for everything that is written.
+struct Heard<F>(F);
+
+impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Heard<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(bytes).map(|()| bytes.len())
     }
 
-    fn cpu_of_the_whole_tree_is_exact() {
-        let m = measure(&of_oracle("spin 4 500"));
-        near(value(&m, "cpu_time"), 2.0, 0.03);
-        assert_eq!(m.readings["cpu_time"].exactness, Exactness::Exact);
-        assert!(value(&m, "processes_max") >= 5.0);
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
+}
 
-    fn exit_codes() {
-        for (command, code, signal, status) in [
-            (of_oracle("exit 3"), 3, None, Status::Failed),
-            (of_oracle("killself"), 137, Some(9), Status::Failed),
-            (command("/no/such/program", [""; 0]), 127, None, Status::Failed),
-            (command("no-such-program", [""; 0]), 127, None, Status::Failed),
-            (command("/etc/passwd", [""; 0]), 126, None, Status::Failed),
-            (of_shell("exit 0"), 0, None, Status::Succeeded),
-        ] {
-            let m = measure(&command);
-            let got = (m.ending.exit_code, m.ending.signal, m.ending.status);
-            assert_eq!(got, (Some(code), signal, status), "{:?}", command.argv);
-        }
+/// Sinks that call `heard` for all that comes on standard output.
+fn hearing(heard: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static) -> Sinks {
+    Sinks { stdout: Some(Box::new(Heard(heard))), stderr: None }
+}
+
+/// Processes whose command line holds `token`.
+fn alive(token: &str) -> usize {
+    let me = std::process::id().to_string();
+    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name != me))
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(token))
+        .count()
+}
+
+/// Looks until `done`, at most a while.
+#[track_caller]
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(20);
+    while !done() {
+        assert!(Instant::now() < limit, "in vain: {what}");
+        std::thread::yield_now();
     }
+}
+
+/// A file in a folder of its own, on the file system of the build.
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }
