@@ -19,6 +19,8 @@ pub(super) enum Why {
     Stopped(StopCause),
     /// The command has ended and left processes behind.
     LeftBehind,
+    /// It runs, but the system refused what measuring needs.
+    Unwatched,
 }
 
 /// What is to be done to the job.
@@ -64,6 +66,11 @@ impl Escalation {
         Self::new(Why::LeftBehind, &[(end, Act::Send(Signal::TERM)), (kill, Act::Kill)])
     }
 
+    /// Nothing is asked: it is killed now, because it cannot be watched.
+    pub(super) fn at_once(now: Instant) -> Self {
+        Self::new(Why::Unwatched, &[(now, Act::Kill)])
+    }
+
     fn new(why: Why, steps: &[(Instant, Act)]) -> Self {
         Self { why, steps: steps.to_vec() }
     }
@@ -92,14 +99,15 @@ impl Escalation {
     }
 }
 
-/// Sends `signal` to the job's process group and to every process of the tree outside of it.
-pub(super) fn send(shared: &Shared, root: i32, signal: Signal) {
-    if let Some(group) = Pid::from_raw(root) {
-        // Fails when the group is gone already.
+/// Sends `signal` to every process of the tree. `group` is the job's process group while the
+/// command lives; afterwards its number may be another's.
+pub(super) fn send(shared: &Shared, group: Option<i32>, signal: Signal) {
+    if let Some(group) = group.and_then(Pid::from_raw) {
+        // At one blow, so that none of the group sees another one end first.
         let _ = rustix::process::kill_process_group(group, signal);
     }
     for target in look(shared) {
-        if target.pgrp != root {
+        if Some(target.pgrp) != group {
             send_one(target, signal);
         }
     }
@@ -110,7 +118,7 @@ const STOP_ROUNDS: usize = 20;
 
 /// Kills every process of the tree that is there now. Processes are stopped first, so that none
 /// of them starts another one meanwhile.
-pub(super) fn kill(shared: &Shared, root: i32) {
+pub(super) fn kill(shared: &Shared, group: Option<i32>) {
     let mut stopped = HashSet::new();
     for _ in 0..STOP_ROUNDS {
         let new: Vec<_> = look(shared).into_iter().filter(|t| !stopped.contains(t)).collect();
@@ -122,7 +130,7 @@ pub(super) fn kill(shared: &Shared, root: i32) {
             stopped.insert(target);
         }
     }
-    if let Some(group) = Pid::from_raw(root) {
+    if let Some(group) = group.and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     for target in look(shared) {

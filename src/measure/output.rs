@@ -25,6 +25,8 @@ const CHUNK: usize = 64 * 1024;
 const IDLE: Duration = Duration::from_millis(250);
 /// And for no longer than this.
 const DRAIN: Duration = Duration::from_secs(5);
+/// And for no longer than this when somebody asked to stop.
+const HASTE: Duration = Duration::from_secs(1);
 
 /// Both streams of a job.
 #[derive(Debug)]
@@ -99,6 +101,11 @@ impl Streams {
         }
     }
 
+    /// Whether something kept a stream open for longer than we waited.
+    pub(super) fn is_truncated(&self) -> bool {
+        lock(&self.kept.state).truncated
+    }
+
     /// How long writes to the sinks took.
     pub(super) fn blocked(&self) -> Duration {
         lock(&self.kept.state).blocked
@@ -110,11 +117,11 @@ impl Streams {
     }
 
     /// Every process has ended: reads what is left, and marks the output as truncated where a
-    /// stream does not end.
-    pub(super) fn drain(&self) {
+    /// stream does not end. Where somebody asked to stop there is little time for that.
+    pub(super) fn drain(&self, in_haste: bool) {
         self.kept.draining.store(true, Ordering::SeqCst);
         // A thread that cannot write to its sink hangs: it is left behind after a while.
-        let limit = Instant::now() + DRAIN + IDLE;
+        let limit = Instant::now() + if in_haste { HASTE } else { DRAIN + IDLE };
         while self.threads.iter().any(|thread| !thread.is_finished()) {
             if Instant::now() >= limit {
                 lock(&self.kept.state).truncated = true;

@@ -159,6 +159,7 @@ pub(super) fn run(
     if let Some(cause) = stop.cause() {
         return Ok(running.never_started(None, "it was stopped before it began", Some(cause)));
     }
+    running.streams = Some(Streams::start(&shared, pipes, sinks, command.log, counters)?);
     let reaper = start_reaper(child, &shared, &events_in)?;
     let started = match events.recv() {
         Ok(Event::Started(started)) => started,
@@ -168,13 +169,14 @@ pub(super) fn run(
         Err(error) => running.not_executable(&error),
         Ok(root) => {
             running.root = root;
-            let streams = Streams::start(&shared, pipes, sinks, command.log, counters)?;
-            running.streams = Some(streams);
-            let threads = running.start_watchers()?;
+            let threads = running.start_watchers();
+            if threads.is_err() {
+                running.plan = Some(Escalation::at_once(Instant::now()));
+            }
             wake_on_stop(stop, &events_in);
             running.watch(&events, stop, progress);
             stop.on_request(None);
-            Ok(running.finish(threads))
+            threads.map(|threads| running.finish(threads))
         }
     };
     if !shared.is_abandoned() {
@@ -243,6 +245,10 @@ fn adopt_orphans(kind: MeterKind, yes: bool) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (kind, yes);
+}
+
+fn processes(count: usize) -> String {
+    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
 }
 
 impl Running<'_> {
@@ -347,7 +353,7 @@ impl Running<'_> {
                 self.tell_left_behind(act);
             }
             match act {
-                Act::Send(signal) => kill::send(&self.shared, self.root, signal),
+                Act::Send(signal) => kill::send(&self.shared, self.group(), signal),
                 Act::Kill => {
                     self.killing = Some(now);
                     self.killed_root |= !self.root_ended;
@@ -355,30 +361,35 @@ impl Running<'_> {
             }
         }
         let Some(since) = self.killing else { return true };
-        kill::kill(&self.shared, self.root);
+        kill::kill(&self.shared, self.group());
         if now.duration_since(since) < KILL_LIMIT {
             return true;
         }
-        let left = kill::left(&self.shared);
+        let left = processes(kill::left(&self.shared));
         self.shared.abandoned.store(true, Ordering::SeqCst);
         self.shared.notice(
             Level::Error,
             "survivors",
-            format!("{left} processes of the job could not be killed; end them by hand"),
+            format!("{left} of the job could not be killed; end what is left by hand"),
         );
         false
     }
 
+    /// The job's process group, while its number is surely its own.
+    fn group(&self) -> Option<i32> {
+        (!self.root_ended).then_some(self.root)
+    }
+
     fn tell_left_behind(&self, act: Act) {
         if matches!(act, Act::Send(_)) {
-            let left = kill::left(&self.shared);
+            let left = processes(kill::left(&self.shared));
             let grace = self.options.daemon_grace.as_secs_f64();
             self.shared.notice(
                 Level::Warning,
                 "left_behind",
                 format!(
-                    "{left} processes still ran {grace} s after the command had ended, and were ended; \
-                     let the command wait for them if their work belongs to it"
+                    "{left} still ran {grace} s after the command had ended, and had to be ended; \
+                     let the command wait for what belongs to it"
                 ),
             );
         }
@@ -400,13 +411,13 @@ impl Running<'_> {
     /// No process is left: reads on to the end of what the job wrote, and sums up.
     fn finish(self, threads: Vec<JoinHandle<()>>) -> Measurement {
         self.shared.end();
+        let why = self.plan.as_ref().map(|plan| plan.why).filter(|why| *why != Why::LeftBehind);
         if let Some(streams) = &self.streams {
-            streams.drain();
+            streams.drain(matches!(why, Some(Why::Stopped(_))));
         }
         for thread in threads {
             let _ = thread.join();
         }
-        let why = self.plan.as_ref().map(|plan| plan.why).filter(|why| *why != Why::LeftBehind);
         self.measurement(Some(End { why, killed_root: self.killed_root }))
     }
 

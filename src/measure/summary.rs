@@ -232,7 +232,7 @@ impl Running<'_> {
                 format!("the job's output could not be shown ({failure}); the log has it"),
             );
         }
-        if self.streams.as_ref().is_some_and(|streams| streams.so_far().truncated) {
+        if self.streams.as_ref().is_some_and(Streams::is_truncated) {
             say(
                 Level::Warning,
                 "output_truncated",

@@ -236,6 +236,7 @@ impl Tree {
         let pid = proc.pid;
         let keep = self.open_files < OPEN_FILES_MAX;
         let before = proc.open_files();
+        let (faults, rss) = (proc.minor_faults + proc.major_faults, proc.rss);
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = proc.stat.read(|| format!("/proc/{pid}/stat"), keep, &mut buffer);
         let here = read.is_ok()
@@ -243,7 +244,10 @@ impl Tree {
                 self.note_client(stat.comm);
                 stat.starttime == proc.starttime && proc.take(&stat, self.page)
             });
-        if here && !proc.dead {
+        // Memory grows by page faults: without any, the mark stands where it stood. After an
+        // exec the count goes on, and the new program cannot start without faults.
+        let moved = faults != proc.minor_faults + proc.major_faults || rss != proc.rss;
+        if here && !proc.dead && (moved || proc.mark == 0) {
             let read = proc.status.read(|| format!("/proc/{pid}/status"), keep, &mut buffer);
             let mark = read.ok().and_then(|()| procfs::kib_field(&buffer, "VmHWM:"));
             // The name in `status` may hold anything but a newline, so the field is the kernel's.

@@ -215,3 +215,47 @@ fn is_on_disk(folder: &Path) -> bool {
         .map_or(OVERLAY_OF_UNKNOWN, |found| u64::try_from(found.f_type).unwrap_or(0));
     kind != TMPFS && kind != OVERLAY_OF_UNKNOWN
 }
+
+/// Set in the copy of this binary that may not look into processes of others.
+const WITHOUT_RIGHTS: &str = "PERFTRAIL_TEST_WITHOUT_RIGHTS";
+
+#[test]
+fn io_of_another_user_is_found_by_difference() {
+    let setpriv = |args: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(args);
+        command
+    };
+    let blind = ["--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
+    if env::var_os(WITHOUT_RIGHTS).is_none() {
+        let can = rustix::process::getuid().is_root()
+            && setpriv(&blind).arg("true").status().is_ok_and(|status| status.success());
+        if !can {
+            // Only root can give rights up this way.
+            return;
+        }
+        oracle();
+        let output = setpriv(&blind)
+            .arg(env::current_exe().expect("this binary"))
+            .args(["--exact", "measure::totals::io_of_another_user_is_found_by_difference"])
+            .args(["--nocapture", "--test-threads=1"])
+            .env(WITHOUT_RIGHTS, "1")
+            .output()
+            .expect("setpriv");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    // Nobody may be able to enter the folder of the build.
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(folder.path(), open).expect("permissions");
+    let program = folder.path().join("oracle");
+    fs::copy(oracle(), &program).expect("a copy");
+    let out = folder.path().join("out");
+    let mut job = command("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+    job.argv.extend([program.into(), "iotree".into(), "2".into(), "8".into(), out.into()]);
+    let m = measure(&job);
+    assert_eq!(m.ending.exit_code, Some(0), "{}", log(&m));
+    assert_eq!(m.readings["io_write_bytes"].method, "io_difference");
+    near(value(&m, "io_write_bytes"), 16.0 * MIB, 1e-12);
+}
