@@ -3,10 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Longest piece of the file that a message repeats, in characters.
-const SHOWN: usize = 60;
+pub use crate::model::text::{nearest, shown};
+
 /// Errors beyond this many are only counted.
 const LISTED: usize = 50;
+/// With this many, unknown keys are not looked at any more.
+const KEPT: usize = 1000;
 
 /// All errors of one file, in the order of their places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -188,40 +190,6 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Cuts a piece of hostile text for a message and makes its control characters visible.
-pub fn shown(text: &str) -> String {
-    let mut cut: String = text.chars().take(SHOWN).flat_map(visible).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        cut.push('…');
-    }
-    cut
-}
-
-fn visible(c: char) -> impl Iterator<Item = char> {
-    let hidden = c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    let escaped = hidden.then(|| c.escape_unicode());
-    let plain = (!hidden).then_some(c);
-    escaped.into_iter().flatten().chain(plain)
-}
-
-/// The known word that looks most like `word`, where one is near enough to be meant.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Distances grow with the product of the lengths; nobody meant a name by a page of text.
-    if word.len() > 200 {
-        return None;
-    }
-    let lower = word.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| {
-            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
-        })
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 4)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 /// `did you mean …?`, or what is known.
 pub fn suggestion(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
@@ -257,6 +225,11 @@ impl Sink {
         self.found.borrow_mut().push((span.start, what));
     }
 
+    /// Whether there are so many errors that looking for more helps nobody.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.borrow().len() >= KEPT
+    }
+
     /// The line of a byte, from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= at)
@@ -287,22 +260,6 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_word_is_near() {
-        let known = ["repetitions", "run", "repository"];
-        assert_eq!(nearest("repetitons", known), Some("repetitions"));
-        assert_eq!(nearest("RUN", known), Some("run"));
-        assert_eq!(nearest("banana", known), None);
-        assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
-    }
-
-    #[test]
-    fn hostile_text_is_cut_and_visible() {
-        assert_eq!(shown("a\u{1b}[31m\n"), "a\\u{1b}[31m\\u{a}");
-        assert_eq!(shown("x\u{202e}y"), "x\\u{202e}y");
-        assert_eq!(shown(&"é".repeat(100)).chars().count(), 61);
-    }
 
     #[test]
     fn places_are_lines_and_columns() {

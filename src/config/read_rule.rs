@@ -39,7 +39,8 @@ pub(crate) fn read_rule(section: &Section<'_>) -> Option<ReadRule> {
     let unit = section.plain_map("unit");
     let required = section.truth("required").unwrap_or(false);
     let x = x.map(|x| x.value);
-    let rule = ReadRule { path: path?, as_what: as_what?, x, pick, unit, rename, required };
+    let line = Some(section.sink.line(section.span.start));
+    let rule = ReadRule { path: path?, as_what: as_what?, x, pick, unit, rename, required, line };
     if rule.x.is_some() && rule.as_what != ReadAs::Series {
         let what = What::Together {
             first: "x".to_owned(),

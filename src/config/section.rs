@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
     ) -> Self {
         for key in table.keys() {
             let name = key.get_ref();
-            if spec.key(name).is_none() {
+            if spec.key(name).is_none() && !sink.is_full() {
                 let names = || spec.keys.iter().map(|key| key.name);
                 sink.add(
                     &key.span(),

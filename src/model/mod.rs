@@ -6,4 +6,5 @@ pub mod param;
 pub mod quantity;
 pub mod robust;
 pub mod status;
+pub mod text;
 pub mod units;

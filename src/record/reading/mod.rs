@@ -1,61 +1,115 @@
 //! Reads files that a job wrote into metrics, params, series, phases and extra.
+//!
+//! What a file holds is told by its content, never by its name. Broken parts are named in notices
+//! and the rest is read; a number that is not finite is never taken.
+
+mod document;
+mod outcome;
+mod pick;
+mod rule;
+mod series;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// Files that the job writes and perftrail reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadRule {
-    /// Which files: a glob.
-    pub path: String,
-    /// What their content is.
-    #[serde(rename = "as")]
-    pub as_what: ReadAs,
-    /// The column of a series that holds the x values.
-    pub x: Option<String>,
-    /// Name = path in the file; empty: everything is read.
-    pub pick: BTreeMap<String, String>,
-    /// Name = unit.
-    pub unit: BTreeMap<String, String>,
-    /// Name in the file = name in the record.
-    pub rename: BTreeMap<String, String>,
-    /// Whether the run fails when nothing is read.
-    pub required: bool,
+use self::document::Form;
+use self::outcome::Outcome;
+use super::Notice;
+use super::series::Series;
+use crate::model::metric::Unit;
+use crate::model::param::Param;
+use crate::model::text::shown;
+
+pub use document::{FILE_MAX, Unreadable};
+pub use rule::{ReadAs, ReadRule};
+
+/// Most metrics, params, phases or extras from one rule.
+pub const NAMES_MAX: usize = 2000;
+/// Longest text of a param or extra, in bytes.
+pub const TEXT_MAX: usize = 4096;
+/// A file that a job wrote.
+#[derive(Clone, Copy, Debug)]
+pub struct JobFile<'a> {
+    /// Its path, for people.
+    pub path: &'a str,
+    /// Its content.
+    pub bytes: &'a [u8],
 }
 
-/// What the content of a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReadAs {
-    /// Named numbers.
-    Metrics,
+/// What a rule found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadOutcome {
+    /// Numbers in base units, by their names in the record.
+    pub metrics: BTreeMap<String, ReadMetric>,
     /// Inputs that the job reports itself.
-    Params,
+    pub params: BTreeMap<String, Param>,
     /// Numbers over time or another x.
-    Series,
-    /// Seconds by name of phase.
-    Phases,
+    pub series: Vec<Series>,
+    /// Stretches of time.
+    pub phases: Vec<ReadPhase>,
     /// Texts and numbers for people.
-    Extra,
+    pub extra: BTreeMap<String, Value>,
+    /// What people should know. One of [`Level::Error`] fails the run.
+    pub notices: Vec<Notice>,
 }
 
-impl ReadAs {
-    /// The word in the file.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Metrics => "metrics",
-            Self::Params => "params",
-            Self::Series => "series",
-            Self::Phases => "phases",
-            Self::Extra => "extra",
+/// A number from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadMetric {
+    /// Its value, in its unit.
+    pub value: f64,
+    /// Its base unit.
+    pub unit: Unit,
+    /// The file it was read from.
+    pub source: String,
+}
+
+/// A phase from a file, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadPhase {
+    /// Its name.
+    pub name: String,
+    /// When it began, from the start of the repetition; `None` when the file does not say.
+    pub begin: Option<f64>,
+    /// How long it was.
+    pub duration: f64,
+}
+
+/// Reads the files that a rule's glob matched, in order. Of two values of one name the last counts.
+///
+/// `others` are paths of files that were there and did not match; where none did, the one that
+/// looks most like the rule's is named.
+pub fn read(rule: &ReadRule, files: &[JobFile<'_>], others: &[&str]) -> ReadOutcome {
+    let mut outcome = Outcome::default();
+    let form = if rule.as_what == ReadAs::Series { Form::Table } else { Form::Single };
+    for file in files {
+        let path = shown(file.path);
+        match document::parse(file.bytes, form) {
+            Ok(document) => {
+                if let Some((lines, first)) = document.skipped {
+                    let what = format!(
+                        "`{path}`: {lines} lines were not understood, the first is line {first}"
+                    );
+                    outcome.warn("read_lines", what);
+                }
+                outcome.take(rule, file.path, &document);
+            }
+            Err(why) => outcome.warn("read_unreadable", format!("`{path}` was not read: {why}")),
         }
     }
+    outcome.finish(rule, files.len(), others)
+}
 
-    /// What that word means.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Metrics, Self::Params, Self::Series, Self::Phases, Self::Extra]
-            .into_iter()
-            .find(|one| one.word() == word)
+impl ReadOutcome {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.metrics.is_empty()
+            && self.params.is_empty()
+            && self.series.is_empty()
+            && self.phases.is_empty()
+            && self.extra.is_empty()
     }
 }
