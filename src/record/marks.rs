@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::model::metric::{Better, Unit, built_in};
 use crate::model::names::is_metric_name;
+use crate::model::units;
 
 /// Longest line that is looked at, its newline not counted.
 pub const LINE_MAX: usize = 64 * 1024;
@@ -137,50 +138,6 @@ pub fn reported_name(name: &str) -> String {
     if built_in(name).is_some() { format!("job.{name}") } else { name.to_owned() }
 }
 
-/// The base unit of a unit's text and the factor that leads to it: `ms` is (seconds, 0.001).
-/// A unit that is not known is kept as it is, with factor 1.
-pub fn base_unit(text: &str) -> (Unit, f64) {
-    let (unit, factor) = match text {
-        "s" | "sec" | "secs" | "second" | "seconds" => (Unit::Seconds, 1.0),
-        "ms" | "millisecond" | "milliseconds" => (Unit::Seconds, 1e-3),
-        "us" | "µs" | "microsecond" | "microseconds" => (Unit::Seconds, 1e-6),
-        "ns" | "nanosecond" | "nanoseconds" => (Unit::Seconds, 1e-9),
-        "min" | "minute" | "minutes" => (Unit::Seconds, 60.0),
-        "h" | "hour" | "hours" => (Unit::Seconds, 3600.0),
-        "B" | "byte" | "bytes" => (Unit::Bytes, 1.0),
-        "kB" | "KB" => (Unit::Bytes, 1e3),
-        "MB" | "mb" => (Unit::Bytes, 1e6),
-        "GB" | "gb" => (Unit::Bytes, 1e9),
-        "KiB" => (Unit::Bytes, 1024.0),
-        "MiB" => (Unit::Bytes, 1024.0 * 1024.0),
-        "GiB" => (Unit::Bytes, 1024.0 * 1024.0 * 1024.0),
-        "count" => (Unit::Count, 1.0),
-        "ratio" => (Unit::Ratio, 1.0),
-        "%" | "percent" => (Unit::Ratio, 0.01),
-        "" => (Unit::None, 1.0),
-        other => (Unit::Other(other.to_owned()), 1.0),
-    };
-    (unit, factor)
-}
-
-/// The unit that a name's known suffix tells, with its factor; none without such a suffix.
-pub fn unit_of_name(name: &str) -> (Unit, f64) {
-    let suffixes = [
-        ("_s", "s"),
-        ("_sec", "s"),
-        ("_ms", "ms"),
-        ("_minutes", "min"),
-        ("_MB", "MB"),
-        ("_MiB", "MiB"),
-        ("_mb", "MB"),
-        ("_bytes", "B"),
-    ];
-    suffixes
-        .iter()
-        .find(|(suffix, _)| name.ends_with(suffix))
-        .map_or((Unit::None, 1.0), |(_, unit)| base_unit(unit))
-}
-
 fn metric(map: &Map<String, Value>) -> Result<Mark, MarkError> {
     let name = name_in(map, "metric")?;
     let better = match map.get("better") {
@@ -243,7 +200,7 @@ fn bare(map: &Map<String, Value>) -> Result<Vec<Mark>, MarkError> {
                 .filter(|number| number.is_finite())
                 .ok_or_else(|| MarkError::NotANumber { name: printable(name) })?;
             let name = fit_name(name)?;
-            let (unit, factor) = unit_of_name(&name);
+            let (unit, factor) = units::of_reported(&name, None);
             let value = finite(number * factor)?;
             Ok(Mark::Metric { name, value, unit, better: None })
         })
@@ -265,8 +222,8 @@ fn fit_name(name: &str) -> Result<String, MarkError> {
 fn value_in(map: &Map<String, Value>, name: &str) -> Result<(f64, Unit), MarkError> {
     let number = map.get("value").and_then(Value::as_f64).ok_or_else(no_number)?;
     let (unit, factor) = match map.get("unit") {
-        None | Some(Value::Null) => unit_of_name(name),
-        Some(Value::String(text)) if is_fit_unit(text) => base_unit(text),
+        None | Some(Value::Null) => units::of_reported(name, None),
+        Some(Value::String(text)) if is_fit_unit(text) => units::from_declared(text),
         Some(_) => {
             return Err(MarkError::Field { field: "unit", wanted: "a short text" });
         }

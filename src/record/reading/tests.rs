@@ -254,7 +254,7 @@ fn broken_lines_are_counted_and_the_rest_is_read() {
         ["{\"a\": 1}\n{broken\n{\"a\": 2}\n[1]", "a,b\n1,1\n9\n2,2\n1,2,3", "a = 2\nwords\nmore"]
     {
         let outcome = read_one(&rule(ReadAs::Metrics), text);
-        assert_eq!(outcome.metrics["a"].value, 2.0);
+        assert_eq!(values(&outcome)[0], ("a", 2.0, ""));
         assert_eq!(codes(&outcome), ["read_lines"]);
         assert!(outcome.notices[0].message.contains("2 lines"), "{}", outcome.notices[0].message);
     }
@@ -309,7 +309,7 @@ fn hostile_files_get_an_answer() {
         "[".repeat(1_000_000),
         "{\"a\":".repeat(1_000_000),
         format!("{long}={long}"),
-        format!("{}\n{}", ["c"; 5000].join(","), ["1"; 5000].join(",")),
+        format!("{}c\n{}1", "c,".repeat(4999), "1,".repeat(4999)),
         (0..3000).fold(String::new(), |text, i| format!("{text}{{\"k{i}\": 1}}\n")),
         "\u{202e}\u{7}=1\n".repeat(1000),
         "\"".to_owned(),
@@ -344,7 +344,8 @@ proptest! {
     fn numbers_come_back(numbers in prop::collection::btree_map("[a-z]{1,8}", -1e12..1e12, 1..8)) {
         let expected: Vec<_> = numbers.iter().map(|(name, value)| (name.as_str(), *value, "")).collect();
         let json = serde_json::to_string(&numbers).expect("JSON");
-        let pairs: String = numbers.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let pairs = numbers.iter().map(|(name, value)| format!("{name} = {value}"));
+        let pairs = pairs.collect::<Vec<_>>().join("\n");
         let csv = format!(
             "{},last\n{},0\n",
             numbers.keys().cloned().collect::<Vec<_>>().join(","),
