@@ -279,7 +279,6 @@
   hint.textContent = "Drag to zoom, double-click for the whole run. With the keyboard: ← → move, + − zoom, 0 shows all, Esc leaves.";
   figure.prepend(controls);
   figure.append(readout, hint);
-  box.tabIndex = 0;
   box.setAttribute("role", "application");
   box.setAttribute("aria-label", "Timeline. Arrow keys read values, plus and minus zoom, 0 shows the whole run.");
 

@@ -81,6 +81,9 @@ fn steps(json: &mut Value) {
     prepare["name"] = json!("prepare_input");
     prepare["command"] = json!("python3 examples/prepare.py --seed 0");
     prepare["metrics"]["duration"]["value"] = json!(3.2);
+    prepare["metrics"]["duration"]["repetitions"] = json!([3.1, 3.4, 3.2]);
+    json["steps"][0]["metrics"]["duration"]["repetitions"] = json!([58.6, 57.0, 57.9]);
+    json["steps"][0]["metrics"]["duration"]["value"] = json!(57.9);
     prepare["metrics"].as_object_mut().expect("an object").remove("memory_peak");
     prepare["unavailable"]["memory_peak"] = json!("the step ended before the first sample");
     json["steps"].as_array_mut().expect("a list").insert(0, prepare);
