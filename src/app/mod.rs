@@ -1,4 +1,7 @@
 //! The use cases: they join effects and pure stages, and have no effect of their own.
 
+mod index;
+mod log;
 pub mod publish;
+pub mod runs;
 pub mod watch;

@@ -17,6 +17,26 @@ pub struct SeriesFile {
     pub series: Vec<Series>,
 }
 
+/// Largest file that is read, in bytes.
+pub const BYTES_MAX: usize = 32 << 20;
+
+impl SeriesFile {
+    /// Reads the file from untrusted bytes; `None` for what is no such file.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let fits = bytes.len() <= BYTES_MAX;
+        let read: Self = fits.then(|| serde_json::from_slice(bytes).ok()).flatten()?;
+        read.series.iter().all(Series::is_even).then_some(read)
+    }
+}
+
+impl Series {
+    /// All lists have one length, or are empty.
+    fn is_even(&self) -> bool {
+        let lengths = [self.t.len(), self.x.len(), self.min.len(), self.max.len()];
+        lengths.iter().all(|length| *length == 0 || *length == self.value.len())
+    }
+}
+
 /// Where a series came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -4,9 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftrail::app::publish::{
-    Landing, Options, Pages, PublishError, Published, RunInput, publish,
-};
+use perftrail::app::publish::{Options, Pages, PublishError, Published, publish};
 use perftrail::config;
 use perftrail::model::status::Identity;
 use perftrail::record::{Record, canonical, read::read};
@@ -74,7 +72,7 @@ impl Desk {
             trusted: true,
             identity: Identity::Claimed,
             now: "2026-12-01T09:00:00Z".parse().expect("a time"),
-            pages: Pages { run: run_pages, landing },
+            pages: Pages::default(),
         }
     }
 
@@ -136,25 +134,4 @@ pub(crate) fn publish_with(
 ) -> Result<Published, PublishError> {
     let bundles: Vec<PathBuf> = bundles.iter().map(|path| path.to_path_buf()).collect();
     publish(&bundles, options, &mut |_| true)
-}
-
-/// Pages that show what they were made from.
-#[expect(clippy::unnecessary_wraps, reason = "as a real one, which may fail")]
-pub(crate) fn run_pages(input: &RunInput<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let earlier = match input.earlier {
-        Ok(line) => format!("beside {}", line.path),
-        Err(why) => why.to_owned(),
-    };
-    let log = input.log_tail.unwrap_or_else(|why| why);
-    let text = format!("# {}\n\n{earlier}\n\n{log}\n", input.path);
-    Ok(vec![("README.md".to_owned(), text.into_bytes())])
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "as a real one, which may fail")]
-pub(crate) fn landing(lines: &[perftrail::record::index::Line]) -> Result<Landing, String> {
-    let rows: Vec<&str> = lines.iter().map(|line| line.path.as_str()).collect();
-    Ok(Landing {
-        markdown: format!("# {} runs\n\n{}\n", rows.len(), rows.join("\n")),
-        files: vec![("trends/simulation.svg".to_owned(), b"<svg/>".to_vec())],
-    })
 }

@@ -10,6 +10,7 @@ use perftrail::config::{self, LogPolicy};
 use perftrail::model::status::{Identity, Status};
 use perftrail::record::index::Line;
 use perftrail::record::{File, FileRole, read::read};
+use perftrail::report::ReportError;
 use perftrail::results::{ResultsError, Target};
 
 use crate::desk::{Desk, numbered, publish_with, record};
@@ -356,7 +357,8 @@ fn a_page_that_fails_is_left_out_and_the_run_is_published() {
     let desk = Desk::new();
     let mut options = desk.options();
     options.pages.run = |_| panic!("a defect");
-    options.pages.landing = |_| Err("no template".to_owned());
+    options.pages.landing =
+        |_, _| Err(ReportError::Absent { template: "landing.md", place: "count".to_owned() });
     let bundle = desk.bundle("a", &record(|_| {}));
     let published = publish_with(&[&bundle], &options).expect("published");
     assert_eq!(published.notices.len(), 2, "{:?}", published.notices);

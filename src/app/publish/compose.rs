@@ -2,18 +2,19 @@
 
 use std::cell::OnceCell;
 
-use super::index::Index;
 use super::message::{Brought, message};
 use super::place::{self, Place};
 use super::readme;
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, PublishError, Published, PublishedRun, RefusedBundle, WhyRefused};
+use crate::app::index::Index;
 use crate::bundle::read::Bundle;
 use crate::config::layout::Filling;
 use crate::model::names::CommitSha;
 use crate::record::index::{Line, PATH_MAX};
 use crate::record::layout::{RECORD_FILE, start_of};
 use crate::record::read::ReadRecord;
+use crate::report::EarlierRun;
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
 use crate::results::path::{PathError, RepoPath};
@@ -202,9 +203,9 @@ impl Composer<'_> {
         }
         let earlier = index.earlier(&run.line);
         let earlier = match &earlier {
-            Ok(Some(line)) => Ok(line),
-            Ok(None) => Err("this is the first run of its history"),
-            Err(_) => Err("the index of earlier runs cannot be read"),
+            Ok(Some(line)) => EarlierRun::Found(line),
+            Ok(None) => EarlierRun::Absent("this is the first run of its history"),
+            Err(_) => EarlierRun::Absent("the index of earlier runs cannot be read"),
         };
         let pages = self.options.pages;
         match pages.of_run(bundle, &chosen.record.record, earlier, run.path.as_str()) {

@@ -5,8 +5,6 @@
 //! tip. Nothing is read from a bundle without being checked, and no bundle is ever changed.
 
 mod compose;
-mod index;
-mod log;
 mod message;
 mod pages;
 mod place;
@@ -17,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-pub use pages::{Landing, Page, Pages, RunInput};
+pub use pages::Pages;
 pub use place::Conflict;
 pub use selection::LeftOut;
 

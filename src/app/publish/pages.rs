@@ -3,50 +3,29 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::log;
+use crate::app::index::RUNS_SHOWN;
+use crate::app::log;
 use crate::bundle::read::Bundle;
 use crate::record::Record;
 use crate::record::index::Line;
 use crate::record::layout::LOG_FILE;
-use crate::record::series::{SERIES_FILE, SeriesFile};
-
-/// Largest `series.json` that is drawn, in bytes.
-const SERIES_MAX: u64 = 32 << 20;
-
-/// What the pages of a run are made from.
-#[derive(Debug)]
-pub struct RunInput<'a> {
-    /// The run.
-    pub record: &'a Record,
-    /// Its numbers over time.
-    pub series: &'a SeriesFile,
-    /// The end of its output, or why there is none.
-    pub log_tail: Result<&'a str, &'a str>,
-    /// The newest earlier run that may be compared, or why there is none.
-    pub earlier: Result<&'a Line, &'a str>,
-    /// Its folder in the results repository.
-    pub path: &'a str,
-}
-
-/// A page or drawing: its path and content.
-pub type Page = (String, Vec<u8>);
-
-/// The landing page and its drawings, paths from the repository's root.
-#[derive(Clone, Debug, Default)]
-pub struct Landing {
-    /// What stands between the markers of `README.md`.
-    pub markdown: String,
-    /// Drawings that it shows.
-    pub files: Vec<Page>,
-}
+use crate::record::series::{self, SERIES_FILE, SeriesFile};
+use crate::report::landing::{self, Landing, LandingOptions};
+use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput};
 
 /// Makes pages. Plain functions, so that a test can have one fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
-    /// The pages of a run, paths in the run's folder.
-    pub run: fn(&RunInput<'_>) -> Result<Vec<Page>, String>,
-    /// The landing page of these runs, newest first.
-    pub landing: fn(&[Line]) -> Result<Landing, String>,
+    /// The pages of a run: paths in the run's folder, and contents.
+    pub run: fn(&RunPageInput<'_>) -> Result<Vec<(String, Vec<u8>)>, ReportError>,
+    /// The landing page of these runs.
+    pub landing: fn(&[Line], &LandingOptions) -> Result<Landing, ReportError>,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { run: report::run_pages, landing: landing::render }
+    }
 }
 
 impl Pages {
@@ -54,38 +33,38 @@ impl Pages {
         &self,
         bundle: &Bundle,
         record: &Record,
-        earlier: Result<&Line, &str>,
+        earlier: EarlierRun<'_>,
         path: &str,
-    ) -> Result<Vec<Page>, String> {
+    ) -> Result<Vec<(String, Vec<u8>)>, String> {
         let series = series(bundle).unwrap_or_default();
         let tail = log_tail(bundle);
-        let log_tail = tail.as_deref().map_err(String::as_str);
-        let input = RunInput { record, series: &series, log_tail, earlier, path };
-        guarded(|| (self.run)(&input))
+        let log_tail = match &tail {
+            Ok(text) => LogTail::Text(text),
+            Err(why) => LogTail::Absent(why),
+        };
+        let place = PagePlace::Results(path);
+        guarded(|| (self.run)(&RunPageInput { record, series: &series, log_tail, earlier, place }))
     }
 
     pub(super) fn landing(&self, lines: &[Line]) -> Result<Landing, String> {
-        guarded(|| (self.landing)(lines))
+        let options = LandingOptions { runs: RUNS_SHOWN, ..LandingOptions::default() };
+        guarded(|| (self.landing)(lines, &options))
     }
 }
 
 /// A defect in a page is a page less, not a run less.
-fn guarded<T>(make: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| Err("its renderer failed".to_owned()))
+fn guarded<T>(make: impl FnOnce() -> Result<T, ReportError>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(made) => made.map_err(|error| error.to_string()),
+        Err(_) => Err("its renderer failed".to_owned()),
+    }
 }
 
 /// The bundle's series; `None` for a file that is missing or not understood.
 fn series(bundle: &Bundle) -> Option<SeriesFile> {
     let file = bundle.files.iter().find(|file| file.path == SERIES_FILE)?;
-    let bytes = (file.bytes <= SERIES_MAX).then(|| file.read().ok()).flatten()?;
-    let read: SeriesFile = serde_json::from_slice(&bytes).ok()?;
-    let is_even = |one: &crate::record::series::Series| {
-        let count = one.value.len();
-        [one.t.len(), one.x.len(), one.min.len(), one.max.len()]
-            .iter()
-            .all(|length| *length == 0 || *length == count)
-    };
-    read.series.iter().all(is_even).then_some(read)
+    let bytes = (file.bytes <= series::BYTES_MAX as u64).then(|| file.read().ok()).flatten()?;
+    SeriesFile::read(&bytes)
 }
 
 fn log_tail(bundle: &Bundle) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! Where a run stands in a results repository, or would stand.
 
-use super::index::Index;
+use crate::app::index::Index;
 use crate::model::status::Status;
 use crate::record::index::Line;
 use crate::record::layout::{RECORD_FILE, start_of};

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::Options;
-use super::log;
+use crate::app::log;
 use crate::bundle::read::{Bundle, BundleFile};
 use crate::bundle::write::gzip;
 use crate::config::{LogPolicy, RawPolicy};

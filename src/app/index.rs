@@ -33,6 +33,11 @@ impl<'t, 'r> Index<'t, 'r> {
         Ok(Self { tip, months, shards: BTreeMap::new(), touched: BTreeSet::new() })
     }
 
+    /// The months that it holds, newest first.
+    pub(super) fn months(&self) -> &[String] {
+        &self.months
+    }
+
     pub(super) fn shard(&mut self, month: &str) -> Result<&mut Shard, ResultsError> {
         if !self.shards.contains_key(month) {
             let shard = self.tip.shard(month)?;
