@@ -33,7 +33,8 @@ pub(crate) fn numbered(n: i64) -> Record {
         let hour = jiff::SignedDuration::from_hours(n);
         record.run.planned += hour;
         record.run.started = record.run.started.map(|time| time + hour);
-        let sha = format!("{:040x}", (n.unsigned_abs() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let digits = (n.unsigned_abs() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let sha = format!("{digits:016x}{n:024x}");
         record.commit.sha = perftrail::model::names::CommitSha::parse(&sha);
         record.commit.merge_base.clone_from(&record.commit.sha);
     })

@@ -17,6 +17,7 @@ mod layering;
 mod measure;
 mod profile;
 mod publish;
+mod publish_runs;
 mod quoting;
 mod record_format;
 mod report;

@@ -35,18 +35,24 @@ fn the_first_publish_makes_the_repository() {
         "perftrail.json".to_owned(),
         in_folder("README.md"),
         in_folder("log.txt.gz"),
+        in_folder("report.html"),
         in_folder("series.json"),
         in_folder("stats.json"),
-        "trends/simulation.svg".to_owned(),
+        "trends/simulation-646875d2eb04cb72.svg".to_owned(),
     ];
     assert_eq!(desk.tree(), expected);
     assert_eq!(desk.git(&["symbolic-ref", "HEAD"]), "refs/heads/results");
     assert_eq!(fs::read_to_string(desk.repository().join(".gitignore")).expect("a file"), "*\n");
-    assert!(desk.show("README.md").starts_with("<!-- perftrail:begin -->\n# 1 runs"));
-    assert_eq!(
-        desk.show(&in_folder("README.md")),
-        format!("# {FOLDER}\n\nthis is the first run of its history\n\nhello")
+    let landing = desk.show("README.md");
+    assert!(landing.starts_with("<!-- perftrail:begin -->\n"), "{landing}");
+    assert!(
+        landing.contains(FOLDER) && landing.contains("(trends/simulation-646875d2eb04cb72.svg)")
     );
+    let page = desk.show(&in_folder("README.md"));
+    for words in ["hello", "this is the first run of its history"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(!page.contains("the bundle's own"));
     let stored = read(desk.show(&in_folder("stats.json")).as_bytes()).expect("a record");
     assert_eq!(stored.record.run.identity, Identity::Claimed);
     assert_eq!(stored.record.run.digest.as_deref(), Some(stored.content_digest().as_str()));
@@ -382,7 +388,9 @@ fn several_bundles_are_one_commit() {
     assert!(starts.is_sorted() && starts.len() == 3);
     // Each stands beside the run before it, also where both came in one commit.
     let third = desk.show(&format!("{}/README.md", published.runs[2].path));
-    assert!(third.contains(&format!("beside {}", published.runs[1].path)), "{third}");
+    assert!(!third.contains("first run of its history"), "{third}");
+    let earlier = published.runs[1].path.strip_prefix("runs/").expect("a run's folder");
+    assert!(third.contains(earlier), "{third}");
     let message = desk.git(&["log", "-1", "--format=%B", "results"]);
     assert!(message.starts_with("Add 3 runs\n") && message.contains(&published.runs[0].path));
 }
@@ -407,7 +415,10 @@ fn publishers_that_race_all_land() {
     assert_eq!(desk.commits(), 8);
     let index = desk.show("index/2026-11.jsonl");
     assert_eq!(index.lines().count(), 8);
-    assert!(desk.show("README.md").contains("# 8 runs"));
+    let landing = desk.show("README.md");
+    let shown =
+        (0..PUBLISHERS).filter(|n| landing.contains(&format!("/schedule-{n}-1-simulation")));
+    assert_eq!(shown.count(), 8);
     assert_eq!(desk.tree().iter().filter(|path| path.ends_with("stats.json")).count(), 8);
     let left: Vec<_> = fs::read_dir(desk.path("")).expect("the folder").flatten().collect();
     assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().starts_with('.')));
@@ -438,17 +449,19 @@ fn one_more_run_among_a_thousand_writes_few_objects() {
     for n in 0..1000 {
         desk.bundle(&format!("{n:04}"), &numbered(n));
     }
-    desk.publish(&[&desk.path("out")]).expect("published");
+    let mut options = desk.options();
+    options.pages.run = |_| Ok(Vec::new());
+    publish_with(&[&desk.path("out")], &options).expect("published");
     let count = || -> usize {
         let text = desk.git(&["count-objects"]);
         text.split(' ').next().and_then(|number| number.parse().ok()).expect("a count")
     };
     let before = count();
     desk.published(&desk.bundle("one-more", &numbered(1000)));
-    // stats.json, README.md of the run, shard, landing page; the folders run, date, commit,
-    // two digits, runs, index and the root; the commit.
     let written = count() - before;
-    assert!(written <= 12, "{written} objects");
+    // The run's record and two pages, shard, landing page and trend; the folders run, date, commit,
+    // two digits, runs, index, trends and the root; the commit.
+    assert!(written <= 15, "{written} objects");
 }
 
 #[test]
@@ -510,7 +523,10 @@ fn what_may_not_enter_the_tree_is_left_out_and_listed() {
         .iter()
         .filter_map(|path| path.strip_prefix(&format!("{FOLDER}/")).map(str::to_owned))
         .collect();
-    assert_eq!(in_run, ["README.md", "files/Out.csv", "files/kept.html", "stats.json"]);
+    assert_eq!(
+        in_run,
+        ["README.md", "files/Out.csv", "files/kept.html", "report.html", "stats.json"]
+    );
     let stored = read(desk.show(&format!("{FOLDER}/stats.json")).as_bytes()).expect("a record");
     let reasons: Vec<bool> =
         stored.record.files.iter().map(|file| file.left_out.is_some()).collect();

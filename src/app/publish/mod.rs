@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-pub use pages::Pages;
+pub use pages::{Made, Pages};
 pub use place::Conflict;
 pub use selection::LeftOut;
 

@@ -13,11 +13,14 @@ use crate::record::series::{self, SERIES_FILE, SeriesFile};
 use crate::report::landing::{self, Landing, LandingOptions};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput};
 
+/// Pages by their path and content.
+pub type Made = Vec<(String, Vec<u8>)>;
+
 /// Makes pages. Plain functions, so that a test can have one fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     /// The pages of a run: paths in the run's folder, and contents.
-    pub run: fn(&RunPageInput<'_>) -> Result<Vec<(String, Vec<u8>)>, ReportError>,
+    pub run: fn(&RunPageInput<'_>) -> Result<Made, ReportError>,
     /// The landing page of these runs.
     pub landing: fn(&[Line], &LandingOptions) -> Result<Landing, ReportError>,
 }
@@ -35,7 +38,7 @@ impl Pages {
         record: &Record,
         earlier: EarlierRun<'_>,
         path: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, String> {
+    ) -> Result<Made, String> {
         let series = series(bundle).unwrap_or_default();
         let tail = log_tail(bundle);
         let log_tail = match &tail {
