@@ -28,9 +28,7 @@ pub(super) enum Event {
 
 /// Starts `command`, then reaps until nothing of it is left.
 pub(super) fn run(mut command: Command, shared: &Shared, events: &Sender<Event>) {
-    if let Some(tree) = &shared.tree {
-        lock(tree).set_spawner(rustix::thread::gettid().as_raw_nonzero().get());
-    }
+    tell_spawner(shared);
     shared.start();
     let started = system::spawn(&mut command);
     // Our copies of the pipes' ends must go, else the streams never end.
@@ -51,6 +49,16 @@ pub(super) fn run(mut command: Command, shared: &Shared, events: &Sender<Event>)
     }
     shared.thread_ends();
     let _ = events.send(Event::TreeEnded);
+}
+
+/// The job will be a child of this thread, and stands in this thread's file.
+fn tell_spawner(shared: &Shared) {
+    #[cfg(target_os = "linux")]
+    if let Some(tree) = &shared.tree {
+        lock(tree).set_spawner(rustix::thread::gettid().as_raw_nonzero().get());
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = shared;
 }
 
 /// Where only the command itself can be waited for.
@@ -104,7 +112,7 @@ fn reap_tree(root: i32, shared: &Shared, events: &Sender<Event>) {
 
 #[cfg(target_os = "linux")]
 fn reap_one(root: i32, pid: i32, shared: &Shared, at: Instant) {
-    let is_stranger = shared.tree.as_ref().is_some_and(|tree| lock(tree).is_stranger(pid));
+    let is_stranger = shared.tree.as_ref().is_some_and(|tree| lock(tree).forget_stranger(pid));
     // The kernel tells a dead process's I/O until it is reaped, to the same user.
     let io = fs::read(format!("/proc/{pid}/io")).ok().and_then(|text| procfs::io(&text));
     let Ok((exit, usage)) = system::reap(pid) else { return };

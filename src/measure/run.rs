@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::MeasureError;
 use super::cgroup::{Cgroup, Facts};
@@ -192,18 +191,20 @@ fn check(command: &StepCommand) -> Result<(), MeasureError> {
         return Err(MeasureError::NoProgram);
     }
     // Exec would tell a missing folder and a missing program alike.
-    fs::read_dir(&command.cwd)
-        .map(drop)
-        .map_err(|source| MeasureError::Folder { path: command.cwd.clone(), source })
+    let entered = fs::metadata(&command.cwd).and_then(|meta| {
+        if meta.is_dir() {
+            Ok(rustix::fs::access(&command.cwd, rustix::fs::Access::EXEC_OK)?)
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    });
+    entered.map_err(|source| MeasureError::Folder { path: command.cwd.clone(), source })
 }
 
-type Pipes = [std::os::fd::OwnedFd; 2];
+type Pipes = [OwnedFd; 2];
 
 fn child(command: &StepCommand) -> Result<(Command, Pipes), MeasureError> {
-    let pipe = || {
-        pipe_with(PipeFlags::CLOEXEC)
-            .map_err(|error| MeasureError::System { what: "a pipe", source: error.into() })
-    };
+    let pipe = || io::pipe().map_err(|source| MeasureError::System { what: "a pipe", source });
     let (out_read, out_write) = pipe()?;
     let (err_read, err_write) = pipe()?;
     let (program, args) = command.argv.split_first().ok_or(MeasureError::NoProgram)?;
@@ -216,7 +217,7 @@ fn child(command: &StepCommand) -> Result<(Command, Pipes), MeasureError> {
         .stdin(Stdio::null())
         .stdout(out_write)
         .stderr(err_write);
-    Ok((child, [out_read, err_read]))
+    Ok((child, [out_read.into(), err_read.into()]))
 }
 
 fn start_reaper(

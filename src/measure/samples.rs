@@ -139,7 +139,11 @@ impl Costs {
         let index = (step as usize).min(self.counts.len() - 1);
         self.counts[index] += 1;
         self.max = self.max.max(seconds);
-        self.mean = Some(self.mean.map_or(seconds, |mean| mean + 0.1 * (seconds - mean)));
+        // A tree that grows is heeded at once, one that shrinks only slowly.
+        self.mean = Some(self.mean.map_or(seconds, |mean| {
+            let weight = if seconds > mean { 0.7 } else { 0.1 };
+            mean + weight * (seconds - mean)
+        }));
     }
 
     /// A mean that follows: recent ticks weigh most.

@@ -142,6 +142,8 @@ impl Stop {
                 self.request(StopCause::Terminate);
             }
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = started_by;
         Ok(())
     }
 }

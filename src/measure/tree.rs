@@ -3,7 +3,7 @@
 //! A process is known by pid and start time. Files of known processes stay open: reading them
 //! again costs a third of opening them, and they can never show another process.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -77,7 +77,7 @@ pub(super) struct Tree {
     /// Parents stand before their children.
     procs: Vec<Proc>,
     known: HashSet<i32>,
-    strangers: HashMap<i32, u64>,
+    strangers: HashSet<i32>,
     gone_ticks: u64,
     client: Option<&'static str>,
     buffer: Vec<u8>,
@@ -157,7 +157,7 @@ impl Tree {
             scan: monitor == 1 || !has_children_files,
             procs: Vec::new(),
             known: HashSet::new(),
-            strangers: HashMap::new(),
+            strangers: HashSet::new(),
             gone_ticks: 0,
             client: None,
             buffer: Vec::new(),
@@ -172,9 +172,10 @@ impl Tree {
         self.spawner = thread;
     }
 
-    /// Whether that child was there before the job.
-    pub(super) fn is_stranger(&self, pid: i32) -> bool {
-        self.strangers.contains_key(&pid)
+    /// That child has ended. Whether it was there before the job; its pid may be another's from
+    /// now on.
+    pub(super) fn forget_stranger(&mut self, pid: i32) -> bool {
+        self.strangers.remove(&pid)
     }
 
     /// How many children were there before the job.
@@ -192,15 +193,15 @@ impl Tree {
         self.client
     }
 
-    fn children_of_monitor(&self) -> HashMap<i32, u64> {
-        let mut found = HashMap::new();
+    fn children_of_monitor(&self) -> HashSet<i32> {
+        let mut found = HashSet::new();
         let Ok(entries) = fs::read_dir("/proc") else { return found };
         for pid in entries.flatten().filter_map(|entry| pid_of(&entry)) {
             if let Ok(text) = fs::read(format!("/proc/{pid}/stat"))
                 && let Some(stat) = procfs::stat(&text)
                 && stat.ppid == self.monitor
             {
-                found.insert(pid, stat.starttime);
+                found.insert(pid);
             }
         }
         found
@@ -273,8 +274,7 @@ impl Tree {
         }
         for task in tasks {
             if let Ok(text) = fs::read(format!("/proc/self/task/{task}/children")) {
-                found
-                    .extend(procfs::numbers(&text).filter(|pid| !self.strangers.contains_key(pid)));
+                found.extend(procfs::numbers(&text).filter(|pid| !self.strangers.contains(pid)));
             }
         }
         self.adopt(&found);
@@ -334,7 +334,7 @@ impl Tree {
         for pid in entries.flatten().filter_map(|entry| pid_of(&entry)) {
             if pid != self.monitor
                 && !self.known.contains(&pid)
-                && !self.strangers.contains_key(&pid)
+                && !self.strangers.contains(&pid)
                 && let Ok(text) = fs::read(format!("/proc/{pid}/stat"))
                 && let Some(ppid) = procfs::stat(&text).map(|stat| stat.ppid)
             {

@@ -264,3 +264,26 @@ alone! {
         assert_eq!(masks, [0, 0], "{text}");
     }
 }
+
+/// Set in the copy of this binary that was started with SIGCHLD ignored.
+const DEAF: &str = "PERFTRAIL_TEST_DEAF";
+
+#[test]
+fn who_was_told_to_ignore_its_children_hears_of_them_all_the_same() {
+    if env::var_os(DEAF).is_some() {
+        let m = measure(&of_oracle("exit 3"));
+        assert_eq!((m.ending.exit_code, m.ending.status), (Some(3), Status::Failed));
+        near(value(&measure(&of_oracle("spin 2 150")), "cpu_time"), 0.3, 0.1);
+        return;
+    }
+    oracle();
+    let name = "measure::ending::who_was_told_to_ignore_its_children_hears_of_them_all_the_same";
+    let output = Command::new("sh")
+        .args(["-c", "trap '' CHLD; exec \"$@\"", "sh"])
+        .arg(env::current_exe().expect("this binary"))
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(DEAF, "1")
+        .output()
+        .expect("a shell");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
