@@ -1,8 +1,10 @@
-//! The time of day, so that everything else can be given one in a test.
+//! The time of day and the time that passes, so that everything else can be given them in a test.
+
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Tells the time.
+/// Tells the time of day.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
     /// The machine's.
@@ -22,4 +24,28 @@ impl Clock {
             Self::Fixed(time) => time,
         }
     }
+}
+
+/// Tells how much time has passed, whatever happens to the time of day.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Time since the start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Four hex digits' worth of chance, so that two runs of one second differ.
+pub fn chance() -> u16 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library seeds every new state from the system's randomness.
+    let hash = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    u16::try_from(hash & 0xffff).unwrap_or(0)
 }

@@ -1,3 +1,7 @@
 //! The `perftrail` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    perftrail::cli::main()
+}

@@ -3,5 +3,6 @@
 mod index;
 mod log;
 pub mod publish;
+pub mod run;
 pub mod runs;
 pub mod watch;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Record, canonical};
 use crate::model::names::CommitSha;
+use crate::model::param::Param;
 
 /// The record's file name in a bundle.
 pub const RECORD_FILE: &str = "stats.json";
@@ -120,9 +121,8 @@ pub fn start_of(record: &Record) -> Timestamp {
 }
 
 /// Params that differ from their defaults: these set runs of one job apart.
-pub fn params_apart(record: &Record) -> BTreeMap<String, Value> {
-    record
-        .params
+pub fn differing(params: &BTreeMap<String, Param>) -> BTreeMap<String, Value> {
+    params
         .iter()
         .filter(|(_, param)| param.default.as_ref().is_some_and(|default| *default != param.value))
         .map(|(name, param)| (name.clone(), param.value.clone()))

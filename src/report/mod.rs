@@ -102,6 +102,22 @@ pub enum ReportError {
     },
 }
 
+/// The run's page, self-contained HTML.
+///
+/// # Errors
+/// [`ReportError`], when a template does not fit its view.
+pub fn html_page(input: &RunPageInput<'_>) -> Result<Vec<u8>, ReportError> {
+    Ok(page::render(&view::RunView::new(input))?.into_bytes())
+}
+
+/// The same as Markdown.
+///
+/// # Errors
+/// As [`html_page`].
+pub fn markdown_page(input: &RunPageInput<'_>) -> Result<Vec<u8>, ReportError> {
+    Ok(markdown::render(&view::RunView::new(input))?.into_bytes())
+}
+
 /// The pages of a run's folder: path in the folder and content of `README.md` and `report.html`.
 ///
 /// # Errors

@@ -1,0 +1,212 @@
+//! Gathers what is known before anything runs: the configuration, the plan, the facts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::RunError;
+use super::draft::Facts;
+use crate::actions::Actions;
+use crate::clock::Clock;
+use crate::config::{Config, Overrides, ShellKind};
+use crate::measure::{MeterKind, Places, machine};
+use crate::model::status::Identity;
+use crate::plan::{self, Plan, PlannedRun};
+use crate::record::layout::Origin;
+use crate::record::{Repository, Trigger};
+use crate::source::configuration;
+use crate::source::git::{self, Source};
+
+/// What somebody asks to run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The folder it was asked in.
+    pub folder: PathBuf,
+    /// The configuration, where one was named.
+    pub config: Option<PathBuf>,
+    /// The plan, where one was made before.
+    pub plan: Option<PathBuf>,
+    /// What flags ask for.
+    pub overrides: Overrides,
+    /// Where bundles go.
+    pub output: PathBuf,
+    /// Sets the runs apart from otherwise equal ones.
+    pub variant: Option<String>,
+    /// perftrail's own environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// How to measure.
+    pub meter: MeterKind,
+    /// The time of day.
+    pub clock: Clock,
+}
+
+/// Everything decided, nothing run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The configuration.
+    pub config: Config,
+    /// What will run.
+    pub plan: Plan,
+    /// The folder that paths of the configuration are relative to.
+    pub root: PathBuf,
+    /// Where bundles go.
+    pub output: PathBuf,
+    /// What people should know of how things were decided.
+    pub remarks: Vec<String>,
+    pub(super) service: Option<Origin<'static>>,
+    pub(super) temp: Option<PathBuf>,
+    pub(super) shell: ShellKind,
+    pub(super) meter: MeterKind,
+    pub(super) clock: Clock,
+    pub(super) variables: Vec<(OsString, OsString)>,
+    source: Source,
+    repository: Repository,
+    trigger: Trigger,
+    /// How the identity of the runs is known.
+    pub identity: Identity,
+    texts: BTreeMap<String, String>,
+}
+
+/// Reads the configuration and the commit, and makes the plan, or reads the one that was named and
+/// holds it against the commit that is checked out.
+///
+/// # Errors
+/// When the configuration or plan is not right, or another commit is checked out.
+pub fn prepare(request: Request) -> Result<Prepared, RunError> {
+    let texts = texts(&request.variables);
+    let actions = Actions::from_variables(&texts);
+    let source = git::describe(&request.folder);
+    let found =
+        configuration::load(request.config.as_deref(), &request.folder, source.top.as_deref())?;
+    let bare = request.overrides.command.is_some();
+    let root = if bare { request.folder.clone() } else { found.root };
+    let trigger = actions.as_ref().map_or_else(local_trigger, Actions::trigger);
+    let (plan, identity) = if let Some(path) = &request.plan {
+        (planned_before(path, &source)?, Identity::Planned)
+    } else {
+        let facts = plan::Facts {
+            event: trigger.event.clone(),
+            commit: source.commit.sha.clone(),
+            run_number: trigger.run_number,
+            variant: request.variant.clone(),
+            planned: request.clock.now(),
+        };
+        let identity = if actions.is_some() { Identity::Event } else { Identity::Planned };
+        (plan::make(&found.config, &request.overrides, &facts)?, identity)
+    };
+    let repository =
+        actions.as_ref().map_or_else(|| source.repository.clone(), Actions::repository);
+    Ok(Prepared {
+        remarks: remarks(&source, found.file.as_deref(), bare),
+        service: actions.as_ref().and_then(service),
+        temp: actions.as_ref().and_then(|actions| actions.temp.as_ref().map(PathBuf::from)),
+        shell: shell(&texts),
+        output: request.folder.join(request.output),
+        config: found.config,
+        plan,
+        root,
+        meter: request.meter,
+        clock: request.clock,
+        variables: request.variables,
+        source,
+        repository,
+        trigger,
+        identity,
+        texts,
+    })
+}
+
+impl Prepared {
+    /// What the records of this run say of where and from what it came.
+    pub(super) fn facts_for(&self, planned: &PlannedRun) -> Facts {
+        let machine = machine(&Places::default(), &self.texts, planned.job.machine.as_deref());
+        Facts {
+            repository: self.repository.clone(),
+            commit: self.source.commit.clone(),
+            trigger: self.trigger.clone(),
+            identity: self.identity,
+            machine,
+            meter: self.meter.as_str(),
+        }
+    }
+}
+
+fn planned_before(path: &Path, source: &Source) -> Result<Plan, RunError> {
+    let plan = configuration::load_plan(path)?;
+    let found = source.commit.sha.as_ref();
+    if plan.facts.commit.as_ref() == found {
+        return Ok(plan);
+    }
+    let name = |sha: Option<&crate::model::names::CommitSha>| {
+        sha.map_or_else(|| "none".to_owned(), ToString::to_string)
+    };
+    Err(RunError::OtherCommit { planned: name(plan.facts.commit.as_ref()), found: name(found) })
+}
+
+/// Variables that are text; the others bear nothing that we read.
+fn texts(variables: &[(OsString, OsString)]) -> BTreeMap<String, String> {
+    variables
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        .collect()
+}
+
+fn local_trigger() -> Trigger {
+    Trigger {
+        event: "local".to_owned(),
+        actor: None,
+        run_url: None,
+        run_id: None,
+        run_number: None,
+        attempt: None,
+        pull_request: None,
+    }
+}
+
+/// The events whose names may stand in a run's name; another one counts as started by hand.
+fn service(actions: &Actions) -> Option<Origin<'static>> {
+    const EVENTS: [&str; 8] = [
+        "schedule",
+        "push",
+        "workflow_dispatch",
+        "repository_dispatch",
+        "pull_request",
+        "issue_comment",
+        "workflow_run",
+        "workflow_call",
+    ];
+    let event = EVENTS.into_iter().find(|event| *event == actions.event)?;
+    Some(Origin::Service { event, run_id: actions.run_id, attempt: actions.attempt })
+}
+
+fn shell(variables: &BTreeMap<String, String>) -> ShellKind {
+    let path = variables.get("PATH").map_or("/usr/bin:/bin", String::as_str);
+    if std::env::split_paths(path).any(|folder| folder.join("bash").is_file()) {
+        ShellKind::Bash
+    } else {
+        ShellKind::Sh
+    }
+}
+
+fn remarks(source: &Source, file: Option<&Path>, bare: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    match file {
+        Some(file) if bare => remarks.push(format!(
+            "a command is measured as it stands: of {} only [results], [history] and [metric] count",
+            file.display()
+        )),
+        Some(file) => remarks.push(format!("the configuration is {}", file.display())),
+        None => remarks.push("no perftrail.toml: defaults count".to_owned()),
+    }
+    if let (Some(name), Some(from)) = (&source.commit.default_branch, source.default_branch_from) {
+        remarks.push(format!("the default branch is {name}, as {from} says"));
+    }
+    remarks
+}
+
+/// Params that differ from their defaults: these set runs of one job apart.
+pub(super) fn params_apart(planned: &PlannedRun) -> BTreeMap<String, Value> {
+    crate::record::layout::differing(&planned.params)
+}

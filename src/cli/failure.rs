@@ -1,0 +1,110 @@
+//! What went wrong, for people and for the shell.
+
+use std::fmt::Write as _;
+
+use crate::app::publish::PublishError;
+use crate::app::run::RunError;
+
+/// Exit codes are part of the interface; `docs/cli.md` lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done, or nothing to do.
+    Done = 0,
+    /// A fault of perftrail's own, or of the system under it.
+    Internal = 1,
+    /// Usage or configuration.
+    Usage = 2,
+    /// The job failed.
+    JobFailed = 3,
+    /// Asked to run what may not run here, or another commit is checked out.
+    NotAllowed = 5,
+    /// Could not publish.
+    NotPublished = 6,
+}
+
+/// An error that ends the program.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub code: ExitCode,
+    /// What happened.
+    pub message: String,
+    /// What led to it, outermost first.
+    pub causes: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure of that kind.
+    pub fn new(code: ExitCode, error: &dyn std::error::Error) -> Self {
+        let message = error.to_string();
+        let mut causes = Vec::new();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Messages that already hold their cause are not said twice.
+            if !message.contains(&text) {
+                causes.push(text);
+            }
+            source = cause.source();
+        }
+        Self { code, message, causes, help: None }
+    }
+
+    /// A failure in what was asked for.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: ExitCode::Usage, message: message.into(), causes: Vec::new(), help: None }
+    }
+
+    /// The same with advice.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Error, causes and help, a line each.
+    pub fn text(&self) -> String {
+        let mut text = format!("error: {}\n", self.message);
+        for cause in &self.causes {
+            let _ = writeln!(text, "caused by: {cause}");
+        }
+        if let Some(help) = &self.help {
+            let _ = writeln!(text, "help: {help}");
+        }
+        text
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let code = match &error {
+            RunError::OtherCommit { .. } => ExitCode::NotAllowed,
+            error if error.is_usage() => ExitCode::Usage,
+            _ => ExitCode::Internal,
+        };
+        Self::new(code, &error)
+    }
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        Self::new(ExitCode::NotPublished, &error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("failed to do it")]
+    struct Outer(#[source] std::io::Error);
+
+    #[test]
+    fn error_cause_and_help_are_told_once_each() {
+        let failure = Failure::new(ExitCode::Internal, &Outer(std::io::Error::other("no room")))
+            .with_help("make room");
+        assert_eq!(failure.text(), "error: failed to do it\ncaused by: no room\nhelp: make room\n");
+    }
+}

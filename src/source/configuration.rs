@@ -1,0 +1,108 @@
+//! Finds and reads the project's configuration and plans.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::{self, Config, Problems};
+use crate::plan::{self, Plan};
+
+/// Why a configuration or plan cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The file cannot be read.
+    #[error("read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The configuration is not right.
+    #[error("{0}")]
+    Config(#[from] Problems),
+    /// The plan is not right.
+    #[error("read the plan {}: {source}", path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: plan::ReadError,
+    },
+}
+
+/// A project's configuration and what its paths are relative to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// What it says; the default where there is no file.
+    pub config: Config,
+    /// The file; `None` where there is none.
+    pub file: Option<PathBuf>,
+    /// The folder that paths in it are relative to.
+    pub root: PathBuf,
+}
+
+/// Reads the named file, else `perftrail.toml` in `folder`, else in the work tree's top, else
+/// nothing: a project without a configuration has the default one.
+///
+/// # Errors
+/// When a file that is there, or that was named, cannot be read or is not right.
+pub fn load(
+    named: Option<&Path>,
+    folder: &Path,
+    top: Option<&Path>,
+) -> Result<Configuration, ConfigurationError> {
+    let candidates = match named {
+        Some(path) => vec![folder.join(path)],
+        None => std::iter::once(folder).chain(top).map(|place| place.join(config::FILE)).collect(),
+    };
+    let optional = named.is_none();
+    for file in candidates {
+        match fs::read_to_string(&file) {
+            Ok(text) => {
+                let config = config::parse(&file.display().to_string(), &text)?;
+                let root = file.parent().unwrap_or(folder).to_owned();
+                return Ok(Configuration { config, file: Some(file), root });
+            }
+            Err(error) if optional && error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ConfigurationError::Read { path: file, source }),
+        }
+    }
+    Ok(Configuration { config: Config::default(), file: None, root: folder.to_owned() })
+}
+
+/// Reads a plan.
+///
+/// # Errors
+/// When it cannot be read or is not right.
+pub fn load_plan(path: &Path) -> Result<Plan, ConfigurationError> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| ConfigurationError::Read { path: path.to_owned(), source })?;
+    Plan::from_json(&text)
+        .map_err(|source| ConfigurationError::Plan { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_configuration_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let found = load(None, &inner, Some(folder.path())).unwrap();
+        assert_eq!((found.file, found.root), (None, inner.clone()));
+        fs::write(folder.path().join("perftrail.toml"), "").unwrap();
+        assert_eq!(load(None, &inner, Some(folder.path())).unwrap().root, folder.path());
+        fs::write(inner.join("perftrail.toml"), "").unwrap();
+        assert_eq!(load(None, &inner, Some(folder.path())).unwrap().root, inner);
+    }
+
+    #[test]
+    fn a_named_file_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = load(Some(Path::new("no.toml")), folder.path(), None).unwrap_err();
+        assert!(error.to_string().contains("no.toml"), "{error}");
+    }
+}
