@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::engine::{Engine, Language};
 use super::link::Url;
 use super::trend::Trend;
-use super::view::{Cell, Row, amount, label_of, plural, utc_minutes};
+use super::view::{Cell, Row, amount, label_of, utc_minutes};
 use super::{ReportError, plain};
 use crate::model::metric;
 use crate::model::names;
@@ -17,6 +17,9 @@ use crate::record::index::Line;
 
 /// The folder of the trends' drawings, from the repository's root.
 pub const TRENDS_DIR: &str = "trends";
+
+/// Longest landing page, in bytes; GitHub shows more, people read less.
+const MARKDOWN_MAX: usize = 64 * 1024;
 
 /// How much a landing page shows.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +49,10 @@ pub struct Landing {
 
 #[derive(Serialize)]
 struct LandingView {
-    count: String,
     runs: Vec<Row>,
-    left_out: usize,
+    older_runs: bool,
     histories: Vec<HistoryView>,
-    histories_left_out: usize,
+    older_histories: bool,
 }
 
 #[derive(Serialize)]
@@ -64,7 +66,8 @@ struct HistoryView {
     change: String,
 }
 
-/// The landing page for these runs, in any order.
+/// The landing page for these runs, in any order. They may be only the newest of a repository, so
+/// nothing is said about how many there are.
 ///
 /// # Errors
 /// [`ReportError`], when a template does not fit its view.
@@ -85,15 +88,32 @@ pub fn render(lines: &[Line], options: &LandingOptions) -> Result<Landing, Repor
             break;
         }
     }
-    let view = LandingView {
-        count: plural(sorted.len(), "run"),
+    let mut view = LandingView {
         runs: sorted.iter().take(options.runs).map(|line| row(line)).collect(),
-        left_out: sorted.len().saturating_sub(options.runs),
+        older_runs: sorted.len() > options.runs,
         histories,
-        histories_left_out: drawn.count(),
+        older_histories: drawn.next().is_some(),
     };
-    let markdown = Engine::new(Language::Markdown)?.render("landing.md", &view)?;
-    Ok(Landing { markdown: format!("{}\n", markdown.trim_end()), files })
+    let engine = Engine::new(Language::Markdown)?;
+    loop {
+        let markdown = engine.render("landing.md", &view)?;
+        if markdown.len() <= MARKDOWN_MAX || !view.shorten() {
+            files.truncate(view.histories.len());
+            return Ok(Landing { markdown: format!("{}\n", markdown.trim_end()), files });
+        }
+    }
+}
+
+impl LandingView {
+    /// Halves what is listed; whether there was anything left to leave out.
+    fn shorten(&mut self) -> bool {
+        let before = self.runs.len() + self.histories.len();
+        self.older_runs |= !self.runs.is_empty();
+        self.older_histories |= !self.histories.is_empty();
+        self.runs.truncate(self.runs.len() / 2);
+        self.histories.truncate(self.histories.len() / 2);
+        before > 0
+    }
 }
 
 /// Runs that share a key, newest first; the history with the newest run first.

@@ -189,7 +189,7 @@
     const cursor = make("line", { class: "cursor", y1: 0, y2: bottom, visibility: "hidden" }, svg);
     old.replaceWith(svg);
     view = { svg, x, left, right, width, drawn, rect, cursor };
-    reset.disabled = from === 0 && to === data.end;
+    out.disabled = reset.disabled = from === 0 && to === data.end;
     point();
   };
 
@@ -270,13 +270,19 @@
   const gap = document.createElement("span");
   gap.className = "gap";
   controls.append(gap);
+  const scale = factor => {
+    const here = at === null ? (from + to) / 2 : at;
+    zoom(here - (here - from) * factor, here + (to - here) * factor);
+  };
+  button("Zoom in", () => scale(0.5));
+  const out = button("Zoom out", () => scale(2));
   const reset = button("Whole run", whole);
   const readout = document.createElement("p");
   readout.className = "readout";
   readout.setAttribute("aria-live", "polite");
   const hint = document.createElement("figcaption");
   hint.className = "hint";
-  hint.textContent = "Drag to zoom, double-click for the whole run. With the keyboard: ← → move, + − zoom, 0 shows all, Esc leaves.";
+  hint.textContent = "Point to read values, drag to zoom, double-click for the whole run. With the keyboard: ← → move, + − zoom, 0 shows all, Esc leaves.";
   figure.prepend(controls);
   figure.append(readout, hint);
   box.setAttribute("role", "application");
@@ -287,12 +293,16 @@
     if (brush) brush[1] = at;
     point();
   });
-  box.addEventListener("pointerleave", () => {
-    if (brush) return;
+  box.addEventListener("pointerleave", event => {
+    if (brush || event.pointerType === "touch") return;
     at = null;
     point();
   });
   box.addEventListener("pointerdown", event => {
+    if (event.pointerType === "touch") {
+      at = timeAt(event);
+      point();
+    }
     if (event.button !== 0 || event.pointerType === "touch") return;
     box.setPointerCapture(event.pointerId);
     brush = [timeAt(event), timeAt(event)];
@@ -312,7 +322,6 @@
       at = Math.min(data.end, Math.max(0, time));
       if (at < from) zoom(at, at + span); else if (at > to) zoom(at - span, at); else point();
     };
-    const scale = factor => zoom(here - (here - from) * factor, here + (to - here) * factor);
     const keys = {
       ArrowLeft: () => move(here - step), ArrowRight: () => move(here + step),
       Home: () => move(from), End: () => move(to),

@@ -83,7 +83,7 @@ fn only_the_newest_are_shown() {
     let options = LandingOptions { runs: 5, histories: 1, points: 50 };
     let landing = render(&lines, &options).expect("a landing page");
     assert_eq!(landing.markdown.matches("local-").count(), 5 + 1, "rows, and the latest value");
-    assert!(landing.markdown.contains("295 more are in the index."));
+    assert!(landing.markdown.contains("Older runs are in `index/`."));
     let points = svg(&landing);
     let drawn =
         points.split("class=\"points\" d=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -105,9 +105,8 @@ fn histories_that_measured_nothing_have_no_trend() {
     assert!(landing.files.is_empty() && landing.markdown.contains("✗ failed"));
 }
 
-#[test]
-fn hostile_lines_are_inert() {
-    let lines: Vec<Line> = history(3)
+fn hostile_history(runs: u32) -> Vec<Line> {
+    history(runs)
         .into_iter()
         .map(|mut line| {
             for text in [
@@ -126,11 +125,29 @@ fn hostile_lines_are_inert() {
             line.params.insert(HOSTILE.to_owned(), HOSTILE.into());
             line
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+fn a_landing_page_of_long_lines_is_shortened() {
+    let mut lines = hostile_history(40);
+    for (i, line) in lines.iter_mut().enumerate() {
+        line.key = format!("{i:016x}");
+        line.job = "@".repeat(120);
+    }
+    let landing = landing(&lines);
+    assert!(landing.markdown.len() <= 64 * 1024, "{} bytes", landing.markdown.len());
+    assert_eq!(landing.markdown.matches("![").count(), landing.files.len(), "no drawing unseen");
+    assert!(!landing.files.is_empty());
+}
+
+#[test]
+fn hostile_lines_are_inert() {
+    let lines = hostile_history(3);
     let landing = landing(&lines);
     let markdown = landing.markdown.replace("\\[", "").replace("\\]", "");
     for live in
-        ["<script", "<img", "@user", "](http", "#1 ", "javascript:", "`", "\u{202e}", "\u{0}"]
+        ["<script", "<img", "@user", "](http", "#1 ", "javascript:", "`code", "\u{202e}", "\u{0}"]
     {
         assert!(!markdown.contains(live), "{live} in {markdown}");
     }
