@@ -1,9 +1,7 @@
 //! Runs one step: starts the threads, ends the job when it must end, and gathers the numbers.
 
-use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,20 +9,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::MeasureError;
-use super::cgroup::{Cgroup, Facts};
 use super::command::{MeterKind, MeterOptions, Sinks, StepCommand};
-use super::host::{Disks, HostCpu};
 use super::kill::{self, Act, Escalation, Why};
 use super::lines::Counters;
 use super::measurement::{Ending, Measurement, Output};
 use super::output::Streams;
-use super::own;
 use super::reaper::{self, Event};
 use super::sampler::{self, thread};
-use super::shared::{Shared, lock, process_cpu};
+use super::shared::{Shared, lock};
+use super::start::{Before, Refusal, adopt_orphans, check, child};
 use super::stats_file;
 use super::stop::{Stop, StopCause};
-use super::system;
 use super::tree::Tree;
 use crate::record::Level;
 
@@ -72,32 +67,6 @@ impl Progress<'_> {
     /// All that is known by now, in the shape of a measurement whose status is `Running`.
     pub fn so_far(&self) -> Measurement {
         self.run.measurement(None)
-    }
-}
-
-/// What was read before the start, to be compared with afterwards.
-#[derive(Debug)]
-pub(super) struct Before {
-    pub(super) cgroup: Cgroup,
-    pub(super) facts: Facts,
-    pub(super) disks: Option<Disks>,
-    pub(super) host: Option<HostCpu>,
-    pub(super) own_cpu: f64,
-    pub(super) own_size: f64,
-}
-
-impl Before {
-    fn read(options: &MeterOptions) -> Self {
-        let pid = rustix::process::getpid().as_raw_nonzero().get();
-        let cgroup = Cgroup::find(&options.places, pid);
-        Self {
-            facts: cgroup.facts(),
-            cgroup,
-            disks: Disks::read(&options.places),
-            host: HostCpu::read(&options.places),
-            own_cpu: process_cpu(),
-            own_size: own::size() as f64,
-        }
     }
 }
 
@@ -165,7 +134,7 @@ pub(super) fn run(
         _ => Err(io::ErrorKind::Other.into()),
     };
     let measured = match started {
-        Err(error) => running.not_executable(&error),
+        Err(error) => running.not_executed(error),
         Ok(root) => {
             running.root = root;
             let threads = running.start_watchers();
@@ -186,40 +155,6 @@ pub(super) fn run(
     measured
 }
 
-fn check(command: &StepCommand) -> Result<(), MeasureError> {
-    if command.argv.first().is_none_or(|program| program.is_empty()) {
-        return Err(MeasureError::NoProgram);
-    }
-    // Exec would tell a missing folder and a missing program alike.
-    let entered = fs::metadata(&command.cwd).and_then(|meta| {
-        if meta.is_dir() {
-            Ok(rustix::fs::access(&command.cwd, rustix::fs::Access::EXEC_OK)?)
-        } else {
-            Err(io::ErrorKind::NotADirectory.into())
-        }
-    });
-    entered.map_err(|source| MeasureError::Folder { path: command.cwd.clone(), source })
-}
-
-type Pipes = [OwnedFd; 2];
-
-fn child(command: &StepCommand) -> Result<(Command, Pipes), MeasureError> {
-    let pipe = || io::pipe().map_err(|source| MeasureError::System { what: "a pipe", source });
-    let (out_read, out_write) = pipe()?;
-    let (err_read, err_write) = pipe()?;
-    let (program, args) = command.argv.split_first().ok_or(MeasureError::NoProgram)?;
-    let mut child = Command::new(program);
-    child
-        .args(args)
-        .current_dir(&command.cwd)
-        .env_clear()
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(out_write)
-        .stderr(err_write);
-    Ok((child, [out_read.into(), err_read.into()]))
-}
-
 fn start_reaper(
     child: Command,
     shared: &Arc<Shared>,
@@ -234,18 +169,6 @@ fn wake_on_stop(stop: &Stop, events: &Sender<Event>) {
     stop.on_request(Some(Box::new(move || {
         let _ = events.send(Event::Stop);
     })));
-}
-
-/// Orphans of the job become our children, so that nothing escapes being measured or ended.
-fn adopt_orphans(kind: MeterKind, yes: bool) {
-    system::hear_of_children();
-    #[cfg(target_os = "linux")]
-    if kind.sees_the_tree() {
-        // Where it is refused, only what stays below the command is seen.
-        let _ = rustix::process::set_child_subreaper(yes.then(rustix::process::getpid));
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (kind, yes);
 }
 
 fn processes(count: usize) -> String {
@@ -423,34 +346,15 @@ impl Running<'_> {
     }
 
     /// The program could not be executed, or no process could be made for it.
-    fn not_executable(&self, error: &io::Error) -> Result<Measurement, MeasureError> {
-        let program = self.command.argv.first().map(|name| name.to_string_lossy().into_owned());
-        let program = program.unwrap_or_default();
-        let code = match error.raw_os_error() {
-            Some(libc::ENOENT | libc::ENOTDIR) => 127,
-            Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::ESRCH)
-            | None => {
-                return Err(MeasureError::System {
-                    what: "a process",
-                    source: error.raw_os_error().map_or_else(
-                        || io::Error::new(error.kind(), error.to_string()),
-                        io::Error::from_raw_os_error,
-                    ),
-                });
-            }
-            Some(_) => 126,
+    fn not_executed(&self, error: io::Error) -> Result<Measurement, MeasureError> {
+        let Some(refusal) = Refusal::of(&error) else {
+            return Err(MeasureError::System { what: "a process", source: error });
         };
-        let (what, advice) = if code == 127 {
-            ("was not found", "check its name, and the PATH of the job's environment")
-        } else {
-            ("cannot be executed", "check that it is a program with execute permission")
-        };
-        self.shared.notice(
-            Level::Error,
-            if code == 127 { "not_found" } else { "not_executable" },
-            format!("`{program}` {what} ({error}); {advice}"),
-        );
-        Ok(self.never_started(Some(code), "the program could not be started", None))
+        let program = self.command.argv.first().map(|name| name.to_string_lossy());
+        let message = refusal.message(&program.unwrap_or_default(), &error);
+        self.shared.notice(Level::Error, refusal.code(), message);
+        let why = "the program could not be started";
+        Ok(self.never_started(Some(refusal.exit_code()), why, None))
     }
 
     fn never_started(

@@ -4,10 +4,9 @@
 //! again costs a third of opening them, and they can never show another process.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::fs;
 
+use super::process::Proc;
 use super::procfs::{self, Io, Stat};
 
 /// Clients that let others do the work: their CPU time says nothing about the job's.
@@ -82,66 +81,6 @@ pub(super) struct Tree {
     client: Option<&'static str>,
     buffer: Vec<u8>,
     open_files: usize,
-}
-
-#[derive(Debug)]
-struct Proc {
-    pid: i32,
-    starttime: u64,
-    pgrp: i32,
-    dead: bool,
-    threads: u32,
-    rss: u64,
-    rss_before: u64,
-    mark: u64,
-    mark_before: u64,
-    own_ticks: u64,
-    child_ticks: u64,
-    minor_faults: u64,
-    major_faults: u64,
-    stat: Cached,
-    status: Cached,
-    children: Cached,
-}
-
-/// A file of `/proc` that stays open where the budget allows.
-#[derive(Debug, Default)]
-struct Cached(Option<File>);
-
-impl Cached {
-    /// Reads the file whole into `buffer`. A process that is gone is an error.
-    fn read(
-        &mut self,
-        path: impl FnOnce() -> String,
-        keep: bool,
-        buffer: &mut Vec<u8>,
-    ) -> io::Result<()> {
-        if let Some(file) = &self.0 {
-            return read_all(file, buffer);
-        }
-        let file = File::open(path())?;
-        read_all(&file, buffer)?;
-        if keep {
-            self.0 = Some(file);
-        }
-        Ok(())
-    }
-}
-
-fn read_all(file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let mut filled = 0;
-    loop {
-        if buffer.len() < filled + 4096 {
-            buffer.resize(filled + 8192, 0);
-        }
-        let got = file.read_at(&mut buffer[filled..], filled as u64)?;
-        filled += got;
-        // Most of these files come whole in one read.
-        if got == 0 || (filled == got && got < 2048) {
-            buffer.truncate(filled);
-            return Ok(());
-        }
-    }
 }
 
 impl Tree {
@@ -427,43 +366,4 @@ fn pid_of(entry: &fs::DirEntry) -> Option<i32> {
 pub(super) fn starttime(pid: i32) -> Option<u64> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     procfs::stat(&text).filter(|stat| !stat.is_dead()).map(|stat| stat.starttime)
-}
-
-impl Proc {
-    fn new(pid: i32, starttime: u64) -> Self {
-        Self {
-            pid,
-            starttime,
-            pgrp: 0,
-            dead: false,
-            threads: 0,
-            rss: 0,
-            rss_before: 0,
-            mark: 0,
-            mark_before: 0,
-            own_ticks: 0,
-            child_ticks: 0,
-            minor_faults: 0,
-            major_faults: 0,
-            stat: Cached::default(),
-            status: Cached::default(),
-            children: Cached::default(),
-        }
-    }
-
-    fn take(&mut self, stat: &Stat<'_>, page: u64) -> bool {
-        self.pgrp = stat.pgrp;
-        self.dead = stat.is_dead();
-        self.threads = stat.threads;
-        self.rss = if self.dead { 0 } else { stat.rss_pages.saturating_mul(page) };
-        self.own_ticks = self.own_ticks.max(stat.utime + stat.stime);
-        self.child_ticks = stat.cutime + stat.cstime;
-        self.minor_faults = stat.minor_faults;
-        self.major_faults = stat.major_faults;
-        true
-    }
-
-    fn open_files(&self) -> usize {
-        [&self.stat, &self.status, &self.children].iter().filter(|file| file.0.is_some()).count()
-    }
 }
