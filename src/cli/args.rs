@@ -40,6 +40,8 @@ pub enum Verb {
     Run(Box<RunArgs>),
     /// Put bundles into a results repository, as one commit
     Publish(PublishArgs),
+    /// Bring in what was measured elsewhere
+    Import(ImportArgs),
     /// Show one run
     Report(ReportArgs),
     /// List what the results repository holds
@@ -154,6 +156,74 @@ pub struct PublishArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: ListFormat,
+}
+
+/// `perftrail import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// What kind of thing
+    #[command(subcommand)]
+    pub kind: ImportKind,
+}
+
+/// What can be brought in.
+#[derive(Debug, Subcommand)]
+pub enum ImportKind {
+    /// A folder of files that a job left: makes a bundle, and publishes it with --to
+    Files(Box<ImportFilesArgs>),
+}
+
+/// `perftrail import files`.
+#[derive(Debug, Args)]
+pub struct ImportFilesArgs {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The job: one of perftrail.toml, whose `read`, `keep` and `collect` count, or a new name
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_JOB")]
+    pub job: String,
+    /// The commit that was measured, all of its digits
+    #[arg(long, value_name = "SHA")]
+    pub commit: String,
+    /// Set a declared param
+    #[arg(long, value_name = "K=V", env = "PERFTRAIL_PARAM", value_delimiter = '\n')]
+    pub param: Vec<String>,
+    /// Read files: metrics, params, series, phases or extra, and a pattern
+    #[arg(long, value_name = "KIND=PATTERN")]
+    pub read: Vec<String>,
+    /// Keep files verbatim
+    #[arg(long, value_name = "PATTERN")]
+    pub keep: Vec<String>,
+    /// Strings to keep in the record, verbatim; several may follow
+    #[arg(long, value_name = "K=V", num_args = 1.., env = "PERFTRAIL_ADDITIONAL_STATS", value_delimiter = '\n')]
+    pub additional_stats: Vec<String>,
+    /// When the job began, such as 2026-11-30T01:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub started: Option<jiff::Timestamp>,
+    /// When the job ended
+    #[arg(long, value_name = "TIME")]
+    pub ended: Option<jiff::Timestamp>,
+    /// The job ran on this machine: describe it in the record
+    #[arg(long)]
+    pub here: bool,
+    /// Names the machine group
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_MACHINE")]
+    pub machine: Option<String>,
+    /// Sets this run apart from otherwise equal ones
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_VARIANT")]
+    pub variant: Option<String>,
+    /// Where the bundle is written
+    #[arg(long, value_name = "DIR", default_value = "perftrail-out", env = "PERFTRAIL_OUTPUT_DIR")]
+    pub output: PathBuf,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Where to; without it the bundle is only made.
+    #[command(flatten)]
+    pub target: Target,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: Format,
 }
 
 /// `perftrail report`.

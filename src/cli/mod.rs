@@ -5,6 +5,7 @@ pub mod args;
 pub mod failure;
 pub mod screen;
 
+mod import;
 mod publish;
 mod report;
 mod run;
@@ -66,6 +67,7 @@ fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
     match cli.verb {
         Verb::Run(args) => run::run(&edge, &args),
         Verb::Publish(args) => publish::publish(&edge, &args),
+        Verb::Import(args) => import::import(&edge, &args.kind),
         Verb::Report(args) => report::report(&edge, &args),
         Verb::Runs(args) => runs::runs(&edge, &args),
         Verb::Schema(args) => schema(args.of),

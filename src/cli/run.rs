@@ -14,7 +14,7 @@ use super::{Edge, print};
 use crate::app::publish::Published;
 use crate::app::run::{self as app, FinishedRun, Prepared, Request};
 use crate::app::watch::Watch;
-use crate::config::overrides::{BareCommand, Overrides, additional_stat, param_pair};
+use crate::config::overrides::{BareCommand, Overrides, PairError, additional_stat, param_pair};
 use crate::config::{Profiler, scalar};
 use crate::measure::{MeterKind, Stop};
 use crate::model::names::METRIC_NAME_MAX;
@@ -44,10 +44,23 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     let finished = app::carry_out(&prepared, &screen, &stop)?;
     screen.clear();
     let to = destination.flatten();
-    let published = to.as_ref().map(|to| publish_all(&finished, to, edge, &prepared, &screen));
-    let done = published.as_ref().and_then(|outcome| outcome.as_ref().ok());
-    show(&finished, done, to.as_ref(), args.format)?;
+    let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format)?;
     exit_code(&finished, published, args.propagate_exit)
+}
+
+/// Publishes where that is wanted, and shows what was found, published or not.
+pub(super) fn conclude(
+    edge: &Edge,
+    screen: &Screen,
+    prepared: &Prepared,
+    finished: &[FinishedRun],
+    to: Option<&Destination>,
+    format: Format,
+) -> Result<Option<Result<Published, Failure>>, Failure> {
+    let published = to.map(|to| publish_all(finished, to, edge, prepared, screen));
+    let done = published.as_ref().and_then(|outcome| outcome.as_ref().ok());
+    show(finished, done, to, format)?;
+    Ok(published)
 }
 
 fn job_output(volume: Volume, format: Format) -> JobOutput {
@@ -92,42 +105,32 @@ fn request(edge: &Edge, args: &RunArgs) -> Result<Request, Failure> {
         plan: args.plan.clone(),
         overrides: overrides(args)?,
         output: args.output.clone(),
-        variant: variant(args)?,
+        variant: variant(args.variant.as_ref())?,
         variables: edge.variables.clone(),
         meter: match args.meter {
             Meter::Best => MeterKind::best(),
             Meter::Portable => MeterKind::Portable,
         },
         clock: edge.clock,
+        import: None,
     })
 }
 
-fn variant(args: &RunArgs) -> Result<Option<String>, Failure> {
-    match &args.variant {
+/// A variant that a record can hold.
+pub(super) fn variant(text: Option<&String>) -> Result<Option<String>, Failure> {
+    match text {
         Some(text) if text.is_empty() || text.len() > METRIC_NAME_MAX => {
             Err(Failure::usage(format!("a variant has 1 to {METRIC_NAME_MAX} characters")))
         }
-        other => Ok(other.clone()),
+        other => Ok(other.cloned()),
     }
 }
 
 fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
-    let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
-    let mut additional = BTreeMap::new();
-    for text in args.additional_stats.iter().filter(|text| !text.is_empty()) {
-        let (key, value) = additional_stat(text).map_err(|error| usage(&error))?;
-        additional.insert(key, value);
-    }
-    let params = args
-        .param
-        .iter()
-        .filter(|text| !text.is_empty())
-        .map(|text| param_pair(text).map_err(|error| usage(&error)))
-        .collect::<Result<Vec<_>, _>>()?;
     Ok(Overrides {
         job: args.job.clone().or_else(|| args.job_name.clone()),
         command: command(&args.command)?,
-        params,
+        params: params(&args.param)?,
         steps: args.step.clone(),
         setup: None,
         repetitions: args.repetitions,
@@ -136,8 +139,27 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
         profiler: profiler(args.profiler.as_deref())?,
         profiler_args: (!args.profiler_args.is_empty()).then(|| args.profiler_args.clone()),
         machine: args.machine.clone(),
-        additional,
+        additional: additional(&args.additional_stats)?,
     })
+}
+
+/// Strings for the record, each `KEY=VALUE`.
+pub(super) fn additional(texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    pairs(texts, additional_stat).map(BTreeMap::from_iter)
+}
+
+/// Params, each `K=V`.
+pub(super) fn params(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    pairs(texts, param_pair)
+}
+
+fn pairs(
+    texts: &[String],
+    split: impl Fn(&str) -> Result<(String, String), PairError>,
+) -> Result<Vec<(String, String)>, Failure> {
+    // An environment variable that is set to nothing gives one empty text.
+    let given = texts.iter().filter(|text| !text.is_empty());
+    given.map(|text| split(text).map_err(|error| Failure::new(ExitCode::Usage, &error))).collect()
 }
 
 fn command(words: &[OsString]) -> Result<Option<BareCommand>, Failure> {
@@ -222,7 +244,7 @@ fn show(
 }
 
 /// Several failures at once: that nothing was published counts more than that the job failed.
-fn exit_code(
+pub(super) fn exit_code(
     finished: &[FinishedRun],
     published: Option<Result<Published, Failure>>,
     propagate: bool,

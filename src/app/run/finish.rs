@@ -1,10 +1,15 @@
 //! Ends a run: numbers to disk first, then files, log and series, then the pages.
 
+use std::path::Path;
+
 use super::execute::{Execution, Finished};
+use super::ledger::Ledger;
 use super::outputs::{self, Budget};
 use super::prepare::Prepared;
 use super::{FinishedRun, RunError};
+use crate::app::watch::Watch;
 use crate::bundle::write::{BundleWriter, WriteError};
+use crate::config::KeepRule;
 use crate::measure::Window;
 use crate::model::status::Status;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
@@ -12,6 +17,7 @@ use crate::record::redact::Redactor;
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput};
+use crate::source::files::Found;
 
 /// Completes the bundle, whatever came of the job.
 ///
@@ -47,13 +53,36 @@ pub(super) fn finish(
     record.run.status = finished.status;
     record.run.exit_code = finished.exit_code;
     bundle.write_record(&record)?;
+    let kept = KeptFiles { found: &finished.outputs, rules: &planned.job.keep, root: shop.root };
+    complete(bundle, record, &ledger, &kept, prepared, redactor, shop.watch)
+}
 
-    let budget = Budget {
-        max_file: prepared.config.results.max_file,
-        max_run: prepared.config.results.max_run,
-    };
-    let (files, notices) =
-        outputs::keep(bundle, &finished.outputs, &planned.job.keep, budget, shop.root);
+/// Files that a run leaves.
+pub(super) struct KeptFiles<'a> {
+    /// Its outputs.
+    pub(super) found: &'a Found,
+    /// Those to keep verbatim.
+    pub(super) rules: &'a [KeepRule],
+    /// The folder that these rules are relative to.
+    pub(super) root: &'a Path,
+}
+
+/// Files, log and series, then the record for good, then the pages.
+///
+/// # Errors
+/// When the bundle cannot be written.
+pub(super) fn complete(
+    bundle: &BundleWriter,
+    mut record: Record,
+    ledger: &Ledger,
+    kept: &KeptFiles<'_>,
+    prepared: &Prepared,
+    redactor: &Redactor,
+    watch: &dyn Watch,
+) -> Result<FinishedRun, RunError> {
+    let results = &prepared.config.results;
+    let budget = Budget { max_file: results.max_file, max_run: results.max_run };
+    let (files, notices) = outputs::keep(bundle, kept.found, kept.rules, budget, kept.root);
     record.files.extend(files);
     record.notices.extend(notices);
     let log = redactor.bytes(&ledger.log().to_bytes());
@@ -61,7 +90,7 @@ pub(super) fn finish(
     add_files(bundle, &mut record, &log, &series)?;
     seal(bundle, &mut record, redactor)?;
     let log = String::from_utf8_lossy(&log).into_owned();
-    write_pages(bundle, &record, &series, &log, shop.watch);
+    write_pages(bundle, &record, &series, &log, watch);
     Ok(FinishedRun { bundle: bundle.folder().to_owned(), record, series, log })
 }
 
@@ -131,7 +160,7 @@ fn write_pages(
     record: &Record,
     series: &SeriesFile,
     log: &str,
-    watch: &dyn crate::app::watch::Watch,
+    watch: &dyn Watch,
 ) {
     let input = RunPageInput {
         record,

@@ -3,6 +3,7 @@
 mod draft;
 mod execute;
 mod finish;
+mod import;
 mod interim;
 mod ledger;
 mod outputs;
@@ -27,6 +28,7 @@ use crate::source::configuration::ConfigurationError;
 use crate::source::files::FilesError;
 use execute::{Execution, Workshop};
 
+pub use import::{Import, import};
 pub use prepare::{Prepared, Request, prepare};
 
 /// Why a run could not be carried out. A job that fails is no such error.
@@ -185,12 +187,7 @@ fn job_environment(prepared: &Prepared, planned: &PlannedRun) -> JobEnvironment 
         &planned.job.env_pass,
         &prepared.plan.facts.event,
     );
-    let secrets = prepared
-        .variables
-        .iter()
-        .filter(|(name, _)| environment::is_secret(name))
-        .map(|(_, value)| value.to_string_lossy().into_owned())
-        .collect();
+    let secrets = prepared.secrets();
     let mut kept = filtered.kept;
     for (name, value) in &planned.job.env {
         kept.retain(|(other, _)| other != name.as_str());

@@ -1,6 +1,6 @@
 //! What the job left on disk: found, counted, read, and kept within the budget.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use regex::bytes::Regex;
@@ -76,10 +76,13 @@ pub(super) fn count(found: &Found, counters: &[(String, Regex)]) -> Result<Besid
         ("output_files".to_owned(), number(found.files.len() as f64, Unit::Count)),
     ]);
     let counters = Counters::new(counters)?;
-    let mut log_counts = counters.zero();
+    let mut log_counts = BTreeMap::new();
     for log in found.files.iter().filter(|file| is_log(&file.path)) {
         // A log that vanished or cannot be read has no lines for us.
         let Ok((bytes, _)) = files::read_head(&log.absolute, LOG_MAX) else { continue };
+        if log_counts.is_empty() {
+            log_counts = counters.zero();
+        }
         for line in bytes.split(|byte| *byte == b'\n') {
             counters.count(line, &mut log_counts);
         }

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::RunError;
 use super::draft::Facts;
+use super::{Import, RunError};
 use crate::actions::Actions;
 use crate::clock::Clock;
 use crate::config::{Config, Overrides, ShellKind};
 use crate::measure::{MeterKind, Places, machine};
+use crate::model::names::CommitSha;
 use crate::model::status::Identity;
-use crate::plan::{self, Plan, PlannedRun};
+use crate::plan::{self, Plan, PlannedRun, environment};
 use crate::record::layout::Origin;
-use crate::record::{Repository, Trigger};
+use crate::record::{Commit, Repository, Trigger};
 use crate::source::configuration;
 use crate::source::git::{self, Source};
 
@@ -40,6 +41,8 @@ pub struct Request {
     pub meter: MeterKind,
     /// The time of day.
     pub clock: Clock,
+    /// What is brought in instead of being run.
+    pub import: Option<Import>,
 }
 
 /// Everything decided, nothing run.
@@ -77,9 +80,13 @@ pub struct Prepared {
 pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let texts = texts(&request.variables);
     let actions = Actions::from_variables(&texts);
-    let source = git::describe(&request.folder);
-    let found =
+    let mut source = git::describe(&request.folder);
+    let mut found =
         configuration::load(request.config.as_deref(), &request.folder, source.top.as_deref())?;
+    if let Some(import) = &request.import {
+        import.configure(&mut found.config);
+        claim(&mut source.commit, &import.commit);
+    }
     let bare = request.overrides.command.is_some();
     let root = if bare { request.folder.clone() } else { found.root };
     let trigger = actions.as_ref().map_or_else(local_trigger, Actions::trigger);
@@ -93,7 +100,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
             variant: request.variant.clone(),
             planned: request.clock.now(),
         };
-        let identity = if actions.is_some() { Identity::Event } else { Identity::Planned };
+        let identity = identity(&request, &texts);
         (plan::make(&found.config, &request.overrides, &facts)?, identity)
     };
     let repository =
@@ -119,6 +126,15 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
 }
 
 impl Prepared {
+    /// Values of our own variables that no job gets and no record may show.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        self.variables
+            .iter()
+            .filter(|(name, _)| environment::is_secret(name))
+            .map(|(_, value)| value.to_string_lossy().into_owned())
+            .collect()
+    }
+
     /// What the records of this run say of where and from what it came.
     pub(super) fn facts_for(&self, planned: &PlannedRun) -> Facts {
         let machine = machine(&Places::default(), &self.texts, planned.job.machine.as_deref());
@@ -133,15 +149,37 @@ impl Prepared {
     }
 }
 
+/// What runs here is what is checked out here; of what is imported only an event can prove that.
+fn identity(request: &Request, variables: &BTreeMap<String, String>) -> Identity {
+    let sha = variables.get("GITHUB_SHA").filter(|_| variables.contains_key("GITHUB_ACTIONS"));
+    match (&request.import, sha) {
+        (Some(import), Some(sha)) if import.commit.as_str() == sha => Identity::Event,
+        (Some(_), _) => Identity::Claimed,
+        (None, Some(_)) => Identity::Event,
+        (None, None) => Identity::Planned,
+    }
+}
+
+/// The commit that was claimed; of one that is not checked out only the id is known.
+fn claim(commit: &mut Commit, claimed: &CommitSha) {
+    if commit.sha.as_ref() == Some(claimed) {
+        return;
+    }
+    let default_branch = commit.default_branch.take();
+    *commit = Commit { sha: Some(claimed.clone()), default_branch, ..Commit::default() };
+    let why = "imported: the commit is not the one that is checked out";
+    for part in ["tree", "parents", "committed", "ref", "merge_base", "changed_paths", "dirty"] {
+        commit.unknown.insert(part.to_owned(), why.to_owned());
+    }
+}
+
 fn planned_before(path: &Path, source: &Source) -> Result<Plan, RunError> {
     let plan = configuration::load_plan(path)?;
     let found = source.commit.sha.as_ref();
     if plan.facts.commit.as_ref() == found {
         return Ok(plan);
     }
-    let name = |sha: Option<&crate::model::names::CommitSha>| {
-        sha.map_or_else(|| "none".to_owned(), ToString::to_string)
-    };
+    let name = |sha: Option<&CommitSha>| sha.map_or_else(|| "none".to_owned(), ToString::to_string);
     Err(RunError::OtherCommit { planned: name(plan.facts.commit.as_ref()), found: name(found) })
 }
 

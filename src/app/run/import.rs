@@ -1,0 +1,127 @@
+//! `import files`: makes a bundle from what a job left behind that perftrail did not run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::finish::{self, KeptFiles};
+use super::ledger::Ledger;
+use super::{FinishedRun, Prepared, RunError, draft, outputs, readings};
+use crate::app::watch::Watch;
+use crate::config::{Command, Config, Job, KeepRule};
+use crate::measure::LogBudget;
+use crate::model::metric::BUILT_IN;
+use crate::model::names::CommitSha;
+use crate::model::status::Status;
+use crate::plan::PlannedRun;
+use crate::record::reading::ReadRule;
+use crate::record::redact::Redactor;
+use crate::record::{Environment, Machine, Repetitions};
+use crate::source::files::{self, Found};
+
+/// What is brought in.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The folder that the job left.
+    pub folder: PathBuf,
+    /// The job's name.
+    pub job: String,
+    /// The commit that was measured, as whoever imports says.
+    pub commit: CommitSha,
+    /// Whether it ran on this machine.
+    pub here: bool,
+    /// Rules beside those of the configured job.
+    pub read: Vec<ReadRule>,
+    /// Files to keep beside those of the configured job.
+    pub keep: Vec<KeepRule>,
+    /// When the job began, where that is known.
+    pub started: Option<Timestamp>,
+    /// When it ended, where that is known.
+    pub ended: Option<Timestamp>,
+}
+
+impl Import {
+    /// The configuration with the job in it, so that a job that is only imported needs no `run`.
+    pub fn configure(&self, config: &mut Config) {
+        let place = config.jobs.iter().position(|job| job.name == self.job).unwrap_or_else(|| {
+            let mut job = Job::bare(&self.job, Command::Argv(vec!["(imported)".to_owned()]));
+            job.collect = vec!["**".to_owned()];
+            config.jobs.push(job);
+            config.jobs.len() - 1
+        });
+        let job = &mut config.jobs[place];
+        job.read.extend(self.read.iter().cloned());
+        job.keep.extend(self.keep.iter().cloned());
+        if job.collect.is_empty() {
+            job.collect = vec!["**".to_owned()];
+        }
+    }
+}
+
+/// Makes the bundle.
+///
+/// # Errors
+/// When the folder cannot be searched or the bundle cannot be written.
+pub fn import(
+    prepared: &Prepared,
+    import: &Import,
+    watch: &dyn Watch,
+) -> Result<Vec<FinishedRun>, RunError> {
+    prepared.plan.runs.iter().map(|planned| one(prepared, planned, import, watch)).collect()
+}
+
+fn one(
+    prepared: &Prepared,
+    planned: &PlannedRun,
+    import: &Import,
+    watch: &dyn Watch,
+) -> Result<FinishedRun, RunError> {
+    let redactor = Redactor::new(prepared.secrets().iter().map(String::as_str));
+    let (bundle, id) = super::new_bundle(prepared, planned)?;
+    let facts = prepared.facts_for(planned);
+    let environment = Environment::default();
+    let mut record = draft::record(&facts, &prepared.plan.facts, planned, id, environment);
+    record.run.status = Status::Succeeded;
+    record.run.started = import.started;
+    record.run.ended = import.ended;
+    record.run.repetitions = Repetitions { planned: 1, completed: 1, warmups: 0 };
+    "imported".clone_into(&mut record.tool.meter);
+    if !import.here {
+        record.machine = unknown_machine(planned.job.machine.as_deref());
+    }
+    let found = find(prepared, planned, import)?;
+    let mut besides = outputs::count(&found, &[])?;
+    readings::read(&planned.job.read, &found, &found, "", &mut besides);
+    if besides.is_broken() {
+        record.run.status = Status::Failed;
+    }
+    let mut ledger = Ledger::new(Vec::new(), LogBudget::default());
+    ledger.log_line("imported: perftrail did not run this job and has none of its output");
+    ledger.complete(Vec::new(), besides);
+    ledger.fill(&mut record, None);
+    for metric in BUILT_IN.iter().filter(|metric| !record.metrics.contains_key(metric.name)) {
+        let why = "imported: perftrail did not run the job".to_owned();
+        record.unavailable.insert(metric.name.to_owned(), why);
+    }
+    let kept = KeptFiles { found: &found, rules: &planned.job.keep, root: &import.folder };
+    finish::complete(&bundle, record, &ledger, &kept, prepared, &redactor, watch)
+}
+
+/// Files of the folder, by paths from the project's root and by paths from the folder itself: the
+/// configuration names the former, somebody who imports by hand the latter.
+fn find(prepared: &Prepared, planned: &PlannedRun, import: &Import) -> Result<Found, RunError> {
+    let job = &planned.job;
+    let patterns: Vec<String> =
+        job.collect.iter().cloned().chain(job.read.iter().map(|rule| rule.path.clone())).collect();
+    let mut found = files::find(&prepared.root, &patterns)?;
+    found.files.retain(|file| file.absolute.starts_with(&import.folder));
+    found.join(files::find(&import.folder, &patterns)?);
+    Ok(found)
+}
+
+/// Where it ran is not known to us.
+fn unknown_machine(name: Option<&str>) -> Machine {
+    let group = name.unwrap_or("imported, machine not known").to_owned();
+    Machine { fingerprint: String::new(), group, parts: BTreeMap::new() }
+}
