@@ -60,9 +60,7 @@ fn the_rules_of_a_configured_job_count() {
         "[[job]]\nname = \"scale_run\"\nrun = \"true\"\nread = [{ path = \"out/*.stats.json\", as = \"metrics\", \
          pick = { rows = \"pop_df_rows\" }, required = true }]\n",
     );
-    project
-        .perftrail(&["import", "files", "out", "--job", "scale_run", "--commit", SHA])
-        .exits(0);
+    project.perftrail(&["import", "files", "out", "--job", "scale_run", "--commit", SHA]).exits(0);
     assert_eq!(project.record()["metrics"]["rows"]["value"], 62000.0);
 }
 

@@ -13,6 +13,7 @@ mod example;
 #[path = "support/github/mod.rs"]
 mod fake_github;
 mod github;
+mod import;
 mod layering;
 mod measure;
 mod profile;
@@ -23,3 +24,4 @@ mod record_format;
 mod report;
 mod report_landing;
 mod report_samples;
+mod support;

@@ -1,7 +1,7 @@
 //! `import files`: makes a bundle from what a job left behind that perftrail did not run.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::measure::LogBudget;
 use crate::model::metric::BUILT_IN;
 use crate::model::names::CommitSha;
 use crate::model::status::Status;
-use crate::plan::PlannedRun;
+use crate::plan::{JobSpec, PlannedRun};
 use crate::record::reading::ReadRule;
 use crate::record::redact::Redactor;
 use crate::record::{Environment, Machine, Repetitions};
@@ -68,7 +68,13 @@ pub fn import(
     import: &Import,
     watch: &dyn Watch,
 ) -> Result<Vec<FinishedRun>, RunError> {
-    prepared.plan.runs.iter().map(|planned| one(prepared, planned, import, watch)).collect()
+    let root = prepared.root.canonicalize().unwrap_or_else(|_| prepared.root.clone());
+    let import_one = |planned: &PlannedRun| {
+        let mut planned = planned.clone();
+        move_below(&mut planned.job, &root, &import.folder);
+        one(prepared, &planned, import, watch)
+    };
+    prepared.plan.runs.iter().map(import_one).collect()
 }
 
 fn one(
@@ -90,7 +96,7 @@ fn one(
     if !import.here {
         record.machine = unknown_machine(planned.job.machine.as_deref());
     }
-    let found = find(prepared, planned, import)?;
+    let found = find(planned, import)?;
     let mut besides = outputs::count(&found, &[])?;
     readings::read(&planned.job.read, &found, &found, "", &mut besides);
     if besides.is_broken() {
@@ -108,20 +114,65 @@ fn one(
     finish::complete(&bundle, record, &ledger, &kept, prepared, &redactor, watch)
 }
 
-/// Files of the folder, by paths from the project's root and by paths from the folder itself: the
-/// configuration names the former, somebody who imports by hand the latter.
-fn find(prepared: &Prepared, planned: &PlannedRun, import: &Import) -> Result<Found, RunError> {
+/// The files of the folder that matter.
+fn find(planned: &PlannedRun, import: &Import) -> Result<Found, RunError> {
     let job = &planned.job;
     let patterns: Vec<String> =
         job.collect.iter().cloned().chain(job.read.iter().map(|rule| rule.path.clone())).collect();
-    let mut found = files::find(&prepared.root, &patterns)?;
-    found.files.retain(|file| file.absolute.starts_with(&import.folder));
-    found.join(files::find(&import.folder, &patterns)?);
-    Ok(found)
+    Ok(files::find(&import.folder, &patterns)?)
+}
+
+/// Patterns of a configuration are relative to the project's root, those of somebody who imports
+/// by hand to the folder: leading parts that name the folder itself are taken off.
+fn below(pattern: &str, folder: &[&str]) -> String {
+    let mut parts: Vec<&str> = pattern.trim_start_matches("./").split('/').collect();
+    for name in folder {
+        if parts.len() > 1 && (parts[0] == *name || parts[0] == "*") {
+            parts.remove(0);
+        } else {
+            break;
+        }
+    }
+    parts.join("/")
+}
+
+fn move_below(job: &mut JobSpec, root: &Path, folder: &Path) {
+    let Ok(relative) = folder.strip_prefix(root) else { return };
+    let names: Vec<&str> =
+        relative.components().filter_map(|part| part.as_os_str().to_str()).collect();
+    for pattern in &mut job.collect {
+        *pattern = below(pattern, &names);
+    }
+    for rule in &mut job.read {
+        rule.path = below(&rule.path, &names);
+    }
+    for rule in &mut job.keep {
+        rule.path = below(&rule.path, &names);
+    }
 }
 
 /// Where it ran is not known to us.
 fn unknown_machine(name: Option<&str>) -> Machine {
     let group = name.unwrap_or("imported, machine not known").to_owned();
     Machine { fingerprint: String::new(), group, parts: BTreeMap::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_both_kinds_mean_the_same_files() {
+        for (pattern, folder, expected) in [
+            ("*.json", vec!["out"], "*.json"),
+            ("out/*.json", vec!["out"], "*.json"),
+            ("./out/**", vec!["out"], "**"),
+            ("out/**/*.json", vec!["out", "2024"], "**/*.json"),
+            ("out/*/a.json", vec!["out", "2024"], "a.json"),
+            ("other/*.json", vec!["out"], "other/*.json"),
+            ("out", vec!["out"], "out"),
+        ] {
+            assert_eq!(below(pattern, &folder), expected, "{pattern} below {folder:?}");
+        }
+    }
 }

@@ -8,20 +8,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A throw-away project with a HOME of its own.
-pub struct Project {
+pub(crate) struct Project {
     folder: TempDir,
 }
 
 /// What the program answered.
-pub struct Answer {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Project {
     /// An empty folder that is no repository.
-    pub fn bare_folder() -> Self {
+    pub(crate) fn bare_folder() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir_all(folder.path().join("home")).expect("a home");
         fs::create_dir_all(folder.path().join("project")).expect("a project");
@@ -29,7 +29,7 @@ impl Project {
     }
 
     /// A repository with one commit.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let project = Self::bare_folder();
         project.git(&["init", "-q", "-b", "main"]);
         project.file("README.md", "A project.\n").commit("Begin");
@@ -37,17 +37,17 @@ impl Project {
     }
 
     /// The project's root.
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("project")
     }
 
     /// A path in the project.
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }
 
     /// Writes a file.
-    pub fn file(&self, path: &str, text: &str) -> &Self {
+    pub(crate) fn file(&self, path: &str, text: &str) -> &Self {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
         fs::write(path, text).expect("a file");
@@ -55,14 +55,14 @@ impl Project {
     }
 
     /// Commits everything.
-    pub fn commit(&self, message: &str) -> String {
+    pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
         self.git(&["rev-parse", "HEAD"])
     }
 
     /// Runs git in the project.
-    pub fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         git(&self.root(), &self.home(), args)
     }
 
@@ -71,7 +71,7 @@ impl Project {
     }
 
     /// The program, with nothing of the outer environment but the path.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_perftrail"));
         command
             .args(args)
@@ -84,19 +84,19 @@ impl Project {
     }
 
     /// Runs the program to its end.
-    pub fn perftrail(&self, args: &[&str]) -> Answer {
+    pub(crate) fn perftrail(&self, args: &[&str]) -> Answer {
         Answer::of(&mut self.command(args))
     }
 
     /// The only bundle in the default output folder.
-    pub fn bundle(&self) -> PathBuf {
+    pub(crate) fn bundle(&self) -> PathBuf {
         let mut bundles = self.bundles();
         assert_eq!(bundles.len(), 1, "one bundle: {bundles:?}");
         bundles.remove(0)
     }
 
     /// All bundles in the default output folder, by name.
-    pub fn bundles(&self) -> Vec<PathBuf> {
+    pub(crate) fn bundles(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("perftrail-out")) else {
             return Vec::new();
         };
@@ -109,14 +109,14 @@ impl Project {
     }
 
     /// The record of the only bundle.
-    pub fn record(&self) -> Value {
+    pub(crate) fn record(&self) -> Value {
         read_json(&self.bundle().join("stats.json"))
     }
 }
 
 impl Answer {
     /// Runs a command and keeps what it answers.
-    pub fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let output = command.output().expect("the program starts");
         Self {
             code: output.status.code().unwrap_or(-1),
@@ -127,7 +127,7 @@ impl Answer {
 
     /// The same, when it ended with that code; else the test fails and shows what was said.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Self {
+    pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(
             self.code, code,
             "exit code\n-- stdout\n{}\n-- stderr\n{}",
@@ -138,13 +138,13 @@ impl Answer {
 }
 
 /// A JSON file.
-pub fn read_json(path: &Path) -> Value {
+pub(crate) fn read_json(path: &Path) -> Value {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
     serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Runs the git program, away from the user's configuration.
-pub fn git(folder: &Path, home: &Path, args: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, home: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
         .args(args)
@@ -153,10 +153,6 @@ pub fn git(folder: &Path, home: &Path, args: &[&str]) -> String {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .output()
         .expect("git starts");
-    assert!(
-        output.status.success(),
-        "git {args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
