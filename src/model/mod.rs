@@ -5,6 +5,7 @@ pub mod names;
 pub mod param;
 pub mod quantity;
 pub mod robust;
+pub mod secret;
 pub mod status;
 pub mod text;
 pub mod units;

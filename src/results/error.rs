@@ -5,10 +5,52 @@ use std::path::PathBuf;
 
 use super::format::FormatError;
 use super::path::PathError;
+use super::remote::Refusal;
+
+/// Why a results repository on a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// There is no git program.
+    #[error("the git program is not there; install git, at least 2.31")]
+    GitMissing,
+    /// The git program is too old.
+    #[error("git {found} is too old; install at least {}.{}", wanted.0, wanted.1)]
+    GitTooOld {
+        /// Its version.
+        found: String,
+        /// The oldest that will do.
+        wanted: (u32, u32),
+    },
+    /// The git program cannot be started or read.
+    #[error("the git program cannot be used: {source}")]
+    Program {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The server, or the way to it, said no.
+    #[error("could not {doing} at {url}: {}{}", refusal.words(), below(said))]
+    Refused {
+        /// What was asked.
+        doing: &'static str,
+        /// The server's address.
+        url: String,
+        /// Why.
+        refusal: Refusal,
+        /// The last words of git and the server, without secrets.
+        said: String,
+    },
+}
+
+fn below(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!("\n{said}") }
+}
 
 /// Why a results repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
+    /// It is on a server that said no, or cannot be reached.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// There is nothing at the path.
     #[error("there is no results repository at {}; the first publish makes it", path.display())]
     Missing {
@@ -118,6 +160,14 @@ pub enum ResultsError {
 }
 
 impl ResultsError {
+    /// Whether the same may go well a little later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Remote(RemoteError::Refused { refusal, .. }) => refusal.is_transient(),
+            _ => false,
+        }
+    }
+
     pub(super) fn git(doing: &'static str, source: git2::Error) -> Self {
         Self::Git { doing, source }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use git2::{Repository, RepositoryInitOptions};
 
@@ -113,6 +114,24 @@ pub(super) fn check_writable(repository: &Repository, place: &Path) -> Result<()
         .tempfile_in(repository.path().join("objects"))
         .map(drop)
         .map_err(|source| denied(place, source))
+}
+
+/// Git holds the lock of a branch for a moment only.
+const LOCK_AGE: Duration = Duration::from_mins(1);
+
+/// Removes the lock of a branch whose owner must be dead, for it is old; says so.
+pub(super) fn remove_old_lock(repository: &Repository, reference: &str) -> Option<String> {
+    let lock = repository.path().join(format!("{reference}.lock"));
+    // The file system's own clock, which may be another machine's.
+    let now = tempfile::Builder::new()
+        .prefix("tmp_obj_")
+        .tempfile_in(repository.path().join("objects"))
+        .and_then(|file| file.as_file().metadata()?.modified())
+        .ok()?;
+    let made = fs::metadata(&lock).and_then(|found| found.modified()).ok()?;
+    let is_old = now.duration_since(made).is_ok_and(|age| age >= LOCK_AGE);
+    (is_old && fs::remove_file(&lock).is_ok())
+        .then(|| format!("removed the lock {} of a publish that was killed", lock.display()))
 }
 
 fn denied(path: &Path, source: io::Error) -> ResultsError {

@@ -2,16 +2,20 @@
 //!
 //! libgit2 reads the tip of the branch and writes blobs, trees and commits; nothing is ever
 //! checked out. A repository on this machine is opened where it lies, its branch moved by
-//! compare-and-swap. Publishing is a function of the tip ([`Results::commit`]), so a lost race is
-//! no more than the same function called again.
+//! compare-and-swap; one on a server is reached by the git program ([`remote`]). Publishing is a
+//! function of the tip ([`Results::commit`]), so a lost race is no more than the same function
+//! called again.
 
+pub mod address;
 pub mod change;
 pub mod error;
 pub mod format;
 mod local;
 pub mod path;
+pub mod remote;
 pub mod tip;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Oid, Repository, Signature, Time};
@@ -19,7 +23,8 @@ use jiff::Timestamp;
 
 use crate::model::names::CommitSha;
 use change::Change;
-pub use error::ResultsError;
+pub use error::{RemoteError, ResultsError};
+use remote::{Connection, Push, Remote};
 use tip::Tip;
 
 /// The branch of a results repository, unless another is asked for.
@@ -30,54 +35,82 @@ pub const BRANCH: &str = "results";
 pub enum Target {
     /// A repository on this machine.
     Local(PathBuf),
+    /// A repository on a server.
+    Remote(Connection),
 }
 
 /// An opened results repository.
 pub struct Results {
     repository: Repository,
-    /// The path by which people know it.
-    place: PathBuf,
+    door: Door,
     branch: String,
+    notices: RefCell<Vec<String>>,
+}
+
+/// How the branch is read and moved.
+enum Door {
+    /// Where it lies, at this path.
+    Local(PathBuf),
+    /// Through the git program.
+    Remote(Box<Remote>),
 }
 
 /// Waits before try number `n` (the second is 2); `false` says that enough was tried.
 pub type Patience<'a> = dyn FnMut(u32) -> bool + 'a;
 
 impl Results {
-    /// Opens the repository, which must be there.
+    /// Opens the repository to read it; it must be there. A server is asked for the tip.
     ///
     /// # Errors
     /// When there is none, or it cannot be used: see [`ResultsError`].
     pub fn open(target: &Target, branch: &str) -> Result<Self, ResultsError> {
-        let Target::Local(place) = target;
-        check_branch(branch)?;
-        let git_dir =
-            local::find(place)?.ok_or_else(|| ResultsError::Missing { path: place.clone() })?;
-        Self::at(place, &git_dir, branch)
+        let missing = |place: &Path| Err(ResultsError::Missing { path: place.to_owned() });
+        let results = Self::with(target, branch, missing)?;
+        results.refresh()?;
+        Ok(results)
     }
 
-    /// Opens the repository, and makes it first where there is none: bare, its HEAD at `branch`.
+    /// Opens the repository to commit to it, and makes one on this machine where there is none:
+    /// bare, its HEAD at `branch`. Nothing is asked of a server before [`Self::commit`].
     ///
     /// # Errors
     /// As [`Self::open`], and when it cannot be made.
     pub fn open_or_create(target: &Target, branch: &str) -> Result<Self, ResultsError> {
-        let Target::Local(place) = target;
+        Self::with(target, branch, |place| local::create(place, branch))
+    }
+
+    fn with(
+        target: &Target,
+        branch: &str,
+        missing: impl FnOnce(&Path) -> Result<PathBuf, ResultsError>,
+    ) -> Result<Self, ResultsError> {
         check_branch(branch)?;
-        let git_dir = match local::find(place)? {
-            Some(git_dir) => git_dir,
-            None => local::create(place, branch)?,
+        let mut notices = Vec::new();
+        let (repository, door) = match target {
+            Target::Local(place) => {
+                let git_dir = local::find(place)?.map_or_else(|| missing(place), Ok)?;
+                (local::open(place, &git_dir)?, Door::Local(place.clone()))
+            }
+            Target::Remote(connection) => {
+                let remote = Remote::prepare(connection, branch, &mut notices)?;
+                (remote.repository()?, Door::Remote(Box::new(remote)))
+            }
         };
-        Self::at(place, &git_dir, branch)
+        let notices = RefCell::new(notices);
+        Ok(Self { repository, door, branch: branch.to_owned(), notices })
     }
 
-    fn at(place: &Path, git_dir: &Path, branch: &str) -> Result<Self, ResultsError> {
-        let repository = local::open(place, git_dir)?;
-        Ok(Self { repository, place: place.to_owned(), branch: branch.to_owned() })
+    /// The path or address by which people know it.
+    pub fn place(&self) -> String {
+        match &self.door {
+            Door::Local(place) => place.display().to_string(),
+            Door::Remote(remote) => remote.url().to_owned(),
+        }
     }
 
-    /// The path by which people know it.
-    pub fn place(&self) -> &Path {
-        &self.place
+    /// What others left behind and was mended, one sentence each.
+    pub fn notices(&self) -> Vec<String> {
+        self.notices.borrow().clone()
     }
 
     /// The branch that holds the runs.
@@ -85,8 +118,27 @@ impl Results {
         &self.branch
     }
 
+    /// The reference that is the tip in the opened repository.
     fn reference(&self) -> String {
-        format!("refs/heads/{}", self.branch)
+        match self.door {
+            Door::Local(_) => format!("refs/heads/{}", self.branch),
+            Door::Remote(_) => remote::TIP.to_owned(),
+        }
+    }
+
+    fn remote(&self) -> Option<&Remote> {
+        match &self.door {
+            Door::Local(_) => None,
+            Door::Remote(remote) => Some(remote),
+        }
+    }
+
+    /// Asks a server for the tip.
+    fn refresh(&self) -> Result<(), ResultsError> {
+        match &self.door {
+            Door::Local(_) => Ok(()),
+            Door::Remote(remote) => remote.refresh(&self.repository),
+        }
     }
 
     /// Whether the repository holds that commit, as only the measured project's own would.
@@ -94,7 +146,8 @@ impl Results {
         Oid::from_str(sha.as_str()).is_ok_and(|id| self.repository.find_commit(id).is_ok())
     }
 
-    /// The newest commit of the branch, as it is now. A missing branch is an empty tip.
+    /// The newest commit of the branch: as it is now, or as it was when a server was last asked.
+    /// A missing branch is an empty tip.
     ///
     /// # Errors
     /// When the repository is damaged.
@@ -105,46 +158,79 @@ impl Results {
                 let commit = reference
                     .peel_to_commit()
                     .map_err(|source| ResultsError::git("read the branch", source))?;
-                Tip::new(&self.repository, Some(commit))
+                Tip::new(&self.repository, self.remote(), Some(commit))
             }
-            Err(error) if error.code() == ErrorCode::NotFound => Tip::new(&self.repository, None),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                Tip::new(&self.repository, self.remote(), None)
+            }
             Err(source) => Err(ResultsError::git("read the branch", source)),
         }
     }
 
     /// Adds one commit: `build` makes the change that a tip needs, and is asked again with the
-    /// new tip whenever another publisher was faster. `None` says that the tip needs nothing.
-    /// Gives the new commit's id, or `None` where nothing had to be added.
+    /// new tip whenever another publisher was faster, or a server had trouble. `None` says that
+    /// the tip needs nothing. Gives the new commit's id, or `None` where nothing had to be added.
     ///
     /// # Errors
-    /// What `build` says; a repository that cannot be written; a race lost for longer than
-    /// `patience` has.
-    pub fn commit<E: From<ResultsError>>(
+    /// What `build` says; a repository that cannot be written; a race lost, or trouble, for longer
+    /// than `patience` has.
+    pub fn commit(
         &self,
         now: Timestamp,
         patience: &mut Patience<'_>,
-        mut build: impl FnMut(&Tip<'_>) -> Result<Option<Proposal>, E>,
-    ) -> Result<Option<String>, E> {
-        local::check_not_checked_out(&self.repository, &self.place, &self.branch)?;
-        local::check_writable(&self.repository, &self.place)?;
+        mut build: impl FnMut(&Tip<'_>) -> Result<Option<Proposal>, ResultsError>,
+    ) -> Result<Option<String>, ResultsError> {
+        if let Door::Local(place) = &self.door {
+            local::check_not_checked_out(&self.repository, place, &self.branch)?;
+            local::check_writable(&self.repository, place)?;
+        }
         let mut tries = 1;
+        let mut pushed = None;
         loop {
-            let tip = self.tip()?;
-            let Some(proposal) = build(&tip)? else {
-                return Ok(None);
+            let why = match self.attempt(now, &mut pushed, &mut build) {
+                Ok(Attempt::Done(commit)) => return Ok(commit.map(|id| id.to_string())),
+                Ok(Attempt::Lost) => ResultsError::LostRaces { tries },
+                Err(error) if error.is_transient() => error,
+                Err(error) => return Err(error),
             };
-            let Some(commit) = self.write(&tip, &proposal, now)? else {
-                return Ok(None);
-            };
-            if self.advance(&tip, commit)? {
-                local::give_back(&self.repository);
-                return Ok(Some(commit.to_string()));
-            }
             tries += 1;
             if !patience(tries) {
-                return Err(ResultsError::LostRaces { tries: tries - 1 }.into());
+                return Err(why);
             }
         }
+    }
+
+    /// One try. `pushed` is the commit of an earlier try whose push may have arrived although no
+    /// answer came.
+    fn attempt(
+        &self,
+        now: Timestamp,
+        pushed: &mut Option<Oid>,
+        build: &mut impl FnMut(&Tip<'_>) -> Result<Option<Proposal>, ResultsError>,
+    ) -> Result<Attempt, ResultsError> {
+        self.refresh()?;
+        let tip = self.tip()?;
+        if pushed.is_some() && tip.commit().map(git2::Commit::id) == *pushed {
+            return Ok(Attempt::Done(*pushed));
+        }
+        let Some(proposal) = build(&tip)? else {
+            return Ok(Attempt::Done(*pushed));
+        };
+        let Some(commit) = self.write(&tip, &proposal, now)? else {
+            return Ok(Attempt::Done(*pushed));
+        };
+        let is_moved = match &self.door {
+            Door::Local(_) => self.advance(&tip, commit)?,
+            Door::Remote(remote) => {
+                *pushed = Some(commit);
+                remote.push(commit)? == Push::Done
+            }
+        };
+        if is_moved {
+            return Ok(Attempt::Done(Some(commit)));
+        }
+        *pushed = None;
+        Ok(Attempt::Lost)
     }
 
     /// Writes the commit; `None` where the tip holds all of it already.
@@ -175,9 +261,18 @@ impl Results {
         let name = self.reference();
         match self.repository.reference_matching(&name, commit, true, current, "perftrail publish")
         {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                local::give_back(&self.repository);
+                Ok(true)
+            }
             Err(error) => match error.code() {
-                ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked => Ok(false),
+                ErrorCode::Modified | ErrorCode::Exists => Ok(false),
+                ErrorCode::Locked => {
+                    self.notices
+                        .borrow_mut()
+                        .extend(local::remove_old_lock(&self.repository, &name));
+                    Ok(false)
+                }
                 _ => Err(ResultsError::git("move the branch", error)),
             },
         }
@@ -191,6 +286,14 @@ impl Results {
         let email = told("user.email").unwrap_or_else(|| "perftrail@localhost".to_owned());
         Signature::new(&name, &email, &Time::new(now.as_second(), 0))
     }
+}
+
+/// How one try ended.
+enum Attempt {
+    /// The branch holds it all; the commit is `None` where nothing had to be added.
+    Done(Option<Oid>),
+    /// Another publisher was faster.
+    Lost,
 }
 
 /// What a tip needs: files, and the message of the commit that brings them.

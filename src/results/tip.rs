@@ -1,9 +1,10 @@
 //! The newest commit of the results branch, to read.
 
-use git2::{Blob, Commit, ObjectType, Oid, Repository, Tree};
+use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
 use super::error::ResultsError;
 use super::format::{self, Standing};
+use super::remote::Remote;
 use crate::record::shard::{self, Shard};
 
 /// The mode bits that tell a plain file from a link.
@@ -16,6 +17,8 @@ const PLAIN_FILE: i32 = 0o100_000;
 /// empty file.
 pub struct Tip<'r> {
     repository: &'r Repository,
+    /// Where the content of files is had from, when the repository does not hold it.
+    remote: Option<&'r Remote>,
     commit: Option<Commit<'r>>,
     tree: Option<Tree<'r>>,
 }
@@ -40,6 +43,7 @@ enum Found<'r> {
 impl<'r> Tip<'r> {
     pub(super) fn new(
         repository: &'r Repository,
+        remote: Option<&'r Remote>,
         commit: Option<Commit<'r>>,
     ) -> Result<Self, ResultsError> {
         let tree = commit
@@ -47,7 +51,7 @@ impl<'r> Tip<'r> {
             .map(Commit::tree)
             .transpose()
             .map_err(|source| ResultsError::Unreadable { path: "/".to_owned(), source })?;
-        Ok(Self { repository, commit, tree })
+        Ok(Self { repository, remote, commit, tree })
     }
 
     pub(super) fn repository(&self) -> &'r Repository {
@@ -78,18 +82,43 @@ impl<'r> Tip<'r> {
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, ResultsError> {
         match self.find(path)? {
             Found::Nothing => Ok(None),
-            Found::File(id) => {
-                let blob = self.blob(id).map_err(|source| unreadable(path, source))?;
-                Ok(Some(blob.content().to_vec()))
-            }
+            Found::File(id) => Ok(Some(self.blob(id, path)?.content().to_vec())),
             Found::Folder(_) | Found::Other => {
                 Err(ResultsError::InTheWay { path: path.to_owned(), wanted: "file" })
             }
         }
     }
 
-    fn blob(&self, id: Oid) -> Result<Blob<'r>, git2::Error> {
-        self.repository.find_blob(id)
+    fn blob(&self, id: Oid, path: &str) -> Result<Blob<'r>, ResultsError> {
+        match (self.repository.find_blob(id), self.remote) {
+            (Ok(blob), _) => return Ok(blob),
+            (Err(error), Some(remote)) if error.code() == ErrorCode::NotFound => {
+                remote.fetch_blobs(&[id])?;
+            }
+            (Err(source), _) => return Err(unreadable(path, source)),
+        }
+        self.repository.find_blob(id).map_err(|source| unreadable(path, source))
+    }
+
+    /// Brings files that will be read, so that a server is asked once for all of them. What does
+    /// not come now is asked for again when it is read.
+    pub fn expect(&self, paths: &[String]) {
+        let Some(remote) = self.remote else {
+            return;
+        };
+        let mut missing: Vec<Oid> = Vec::new();
+        for path in paths {
+            if let Ok(Found::File(id)) = self.find(path)
+                && self.repository.find_blob(id).is_err()
+                && !missing.contains(&id)
+            {
+                missing.push(id);
+            }
+        }
+        if !missing.is_empty() {
+            // Reading it says what is wrong.
+            let _ = remote.fetch_blobs(&missing);
+        }
     }
 
     /// What stands in a folder, by name; empty where the tip has nothing of that path. Names that

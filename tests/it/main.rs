@@ -12,12 +12,14 @@ mod docs;
 mod example;
 #[path = "support/github/mod.rs"]
 mod fake_github;
+mod git_server;
 mod github;
 mod import;
 mod layering;
 mod measure;
 mod profile;
 mod publish;
+mod publish_remote;
 mod publish_runs;
 mod quoting;
 mod record_format;

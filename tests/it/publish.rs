@@ -444,6 +444,18 @@ fn a_race_that_is_lost_for_too_long_is_told() {
 }
 
 #[test]
+fn a_lock_that_a_killed_publisher_left_is_removed() {
+    let desk = Desk::new();
+    desk.published(&desk.bundle("a", &numbered(1)));
+    let lock = desk.repository().join("refs/heads/results.lock");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_mins(5);
+    fs::File::create(&lock).and_then(|file| file.set_modified(long_ago)).expect("a lock");
+    let published = desk.publish(&[&desk.bundle("b", &numbered(2))]).expect("published");
+    assert!(published.notices[0].contains("removed the lock"), "{:?}", published.notices);
+    assert!(published.is_whole() && !lock.exists());
+}
+
+#[test]
 fn one_more_run_among_a_thousand_writes_few_objects() {
     let desk = Desk::new();
     for n in 0..1000 {

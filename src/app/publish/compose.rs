@@ -6,7 +6,7 @@ use super::message::{Brought, message};
 use super::place::{self, Place};
 use super::readme;
 use super::selection::{LeftOut, Selection, select};
-use super::{Options, Outcome, PublishError, Published, PublishedRun, RefusedBundle, WhyRefused};
+use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
 use crate::app::index::Index;
 use crate::bundle::read::Bundle;
 use crate::config::layout::Filling;
@@ -14,6 +14,7 @@ use crate::model::names::CommitSha;
 use crate::record::index::{Line, PATH_MAX};
 use crate::record::layout::{RECORD_FILE, start_of};
 use crate::record::read::ReadRecord;
+use crate::record::shard::shard_path;
 use crate::report::EarlierRun;
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
@@ -23,6 +24,8 @@ use crate::results::{Proposal, ResultsError};
 
 /// Keeps a site's builder from leaving out names that begin with `_`.
 const NO_JEKYLL: &str = ".nojekyll";
+/// So many of the newest months are asked for at once; few landing pages need more.
+const MONTHS_EXPECTED: usize = 2;
 
 /// Composes commits for some bundles.
 pub(super) struct Composer<'a> {
@@ -75,7 +78,8 @@ impl Composer<'_> {
     pub(super) fn compose(
         &self,
         tip: &Tip<'_>,
-    ) -> Result<(Option<Proposal>, Published), PublishError> {
+    ) -> Result<(Option<Proposal>, Published), ResultsError> {
+        self.expect(tip)?;
         let standing = tip.standing()?;
         let mut published = Published::default();
         let mut index = Index::new(tip)?;
@@ -109,13 +113,30 @@ impl Composer<'_> {
         Ok((Some(Proposal { change, message }), published))
     }
 
+    /// Names the files that will be read, so that a server is asked for them once: those that
+    /// every publish reads, and the months in which these runs may stand.
+    fn expect(&self, tip: &Tip<'_>) -> Result<(), ResultsError> {
+        let mut paths = vec![FORMAT_FILE.to_owned(), NO_JEKYLL.to_owned(), readme_path(tip)?];
+        let mut months: Vec<String> = tip.months()?.into_iter().take(MONTHS_EXPECTED).collect();
+        for candidate in &self.bundles {
+            let run = &candidate.bundle.record.record.run;
+            let times = [run.started.unwrap_or(run.planned), run.planned];
+            months.extend(times.map(|time| time.strftime("%Y-%m").to_string()));
+        }
+        months.sort();
+        months.dedup();
+        paths.extend(months.iter().map(|month| shard_path(month)));
+        tip.expect(&paths);
+        Ok(())
+    }
+
     /// Decides for each bundle where it goes, and puts the lines of those that go into the index.
     fn place_all(
         &self,
         tip: &Tip<'_>,
         index: &mut Index<'_, '_>,
         published: &mut Published,
-    ) -> Result<Vec<Added<'_>>, PublishError> {
+    ) -> Result<Vec<Added<'_>>, ResultsError> {
         let mut added: Vec<Added<'_>> = Vec::new();
         for candidate in &self.bundles {
             let bundle = candidate.bundle;
@@ -184,7 +205,7 @@ impl Composer<'_> {
         index: &mut Index<'_, '_>,
         change: &mut Change,
         published: &mut Published,
-    ) -> Result<(), PublishError> {
+    ) -> Result<(), ResultsError> {
         let (bundle, chosen) = (run.candidate.bundle, run.chosen);
         let at = |name: &RepoPath| {
             run.path

@@ -9,6 +9,7 @@ mod message;
 mod pages;
 mod place;
 mod readme;
+pub mod retry;
 mod selection;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use crate::bundle::read::{self, Bundle, ReadError};
 use crate::config;
 use crate::config::quote::quote;
 use crate::model::status::Identity;
+use crate::record::Repository;
 use crate::results::path::PathError;
 use crate::results::{Patience, Results, ResultsError, Target};
 use compose::{Candidate, Composer};
@@ -120,13 +122,10 @@ pub enum PublishError {
     #[error(transparent)]
     NoBundle(ReadError),
     /// The target is the measured project's own repository, which perftrail never writes to.
-    #[error(
-        "{} is the repository of the measured project, and runs are kept in another one",
-        path.display()
-    )]
+    #[error("{place} is the repository of the measured project, and runs are kept in another one")]
     Source {
         /// The target.
-        path: PathBuf,
+        place: String,
     },
     /// The results repository cannot be used.
     #[error(transparent)]
@@ -157,16 +156,18 @@ pub fn publish(
     if bundles.is_empty() {
         return Ok(Published { refused, ..Published::default() });
     }
+    check_not_source(options, &bundles)?;
     let results = Results::open_or_create(&options.to, &options.branch)?;
-    check_not_source(&results, &bundles)?;
+    check_holds_none(&results, &bundles)?;
     let composer = Composer { bundles: bundles.iter().map(Candidate::new).collect(), options };
     let mut published = Published::default();
     published.commit = results.commit(options.now, patience, |tip| {
         let (proposal, outcome) = composer.compose(tip)?;
         published = outcome;
-        Ok::<_, PublishError>(proposal)
+        Ok(proposal)
     })?;
     published.refused.splice(0..0, refused);
+    published.notices.splice(0..0, results.notices());
     Ok(published)
 }
 
@@ -190,19 +191,51 @@ fn read_all(paths: &[PathBuf]) -> Result<(Vec<Bundle>, Vec<RefusedBundle>), Publ
     Ok((bundles, refused))
 }
 
-fn check_not_source(results: &Results, bundles: &[Bundle]) -> Result<(), PublishError> {
-    let commits = bundles.iter().filter_map(|bundle| bundle.record.record.commit.sha.as_ref());
-    if commits.into_iter().any(|sha| results.holds_commit(sha)) {
-        return Err(PublishError::Source { path: results.place().to_owned() });
+fn check_not_source(options: &Options, bundles: &[Bundle]) -> Result<(), PublishError> {
+    let place = match &options.to {
+        Target::Local(path) => path.display().to_string(),
+        Target::Remote(connection) => connection.url.clone(),
+    };
+    let mut repositories = bundles.iter().map(|bundle| &bundle.record.record.repository);
+    if repositories.any(|repository| is_address_of(&place, repository)) {
+        return Err(PublishError::Source { place });
     }
     Ok(())
 }
 
+/// Only the measured project's own repository holds the measured commits.
+fn check_holds_none(results: &Results, bundles: &[Bundle]) -> Result<(), PublishError> {
+    let mut commits = bundles.iter().filter_map(|bundle| bundle.record.record.commit.sha.as_ref());
+    if commits.any(|sha| results.holds_commit(sha)) {
+        return Err(PublishError::Source { place: results.place() });
+    }
+    Ok(())
+}
+
+/// Whether `place` is the address of `repository`, with or without `.git`, by any protocol.
+fn is_address_of(place: &str, repository: &Repository) -> bool {
+    let (Some(host), Some(owner), Some(name)) =
+        (&repository.host, &repository.owner, &repository.name)
+    else {
+        return false;
+    };
+    let place = place.trim_end_matches('/').trim_end_matches(".git").to_lowercase();
+    ['/', ':'].iter().any(|separator| {
+        let end = format!("{host}{separator}{owner}/{name}").to_lowercase();
+        place
+            .strip_suffix(&end)
+            .is_some_and(|start| start.is_empty() || start.ends_with(['/', '@']))
+    })
+}
+
 /// The command that publishes a bundle again.
 pub fn command_again(bundle: &Path, options: &Options) -> String {
-    let Target::Local(to) = &options.to;
     let word = |path: &Path| quote(&path.to_string_lossy());
-    let mut command = format!("perftrail publish {} --to {}", word(bundle), word(to));
+    let to = match &options.to {
+        Target::Local(path) => word(path),
+        Target::Remote(connection) => quote(&connection.url),
+    };
+    let mut command = format!("perftrail publish {} --to {to}", word(bundle));
     if options.branch != crate::results::BRANCH {
         command = format!("{command} --branch {}", quote(&options.branch));
     }
