@@ -76,6 +76,14 @@ impl Actions {
     }
 }
 
+/// Whether the event that started this step says that the repository is private; `None` where
+/// there is no event, or it does not say.
+pub fn event_is_private(variables: &BTreeMap<String, String>) -> Option<bool> {
+    let text = std::fs::read(variables.get("GITHUB_EVENT_PATH")?).ok()?;
+    let event: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    event.get("repository")?.get("private")?.as_bool()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,13 +55,16 @@ pub enum Verb {
 /// Where results go or come from.
 #[derive(Clone, Debug, Args)]
 pub struct Target {
-    /// The results repository: a path; `none` keeps runs where they are
-    /// [default: the configuration's, else ./perftrail-results]
+    /// The results repository: owner/name, an address or a path; `none` keeps runs where they are
+    /// [default: the configuration's, else ./perftrail-results; in Actions there is none]
     #[arg(long, value_name = "REPO", env = "PERFTRAIL_TO")]
     pub to: Option<String>,
     /// The branch that holds the results [default: the configuration's, else `results`]
     #[arg(long, value_name = "NAME", env = "PERFTRAIL_BRANCH")]
     pub branch: Option<String>,
+    /// How long publishing is tried [default: 15m]
+    #[arg(long, value_name = "TIME", env = "PERFTRAIL_PUBLISH_TIMEOUT")]
+    pub publish_timeout: Option<String>,
 }
 
 /// `perftrail run`.

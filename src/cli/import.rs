@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Edge;
 use super::args::{ImportFilesArgs, ImportKind};
+use super::destination;
 use super::failure::{ExitCode, Failure};
-use super::publish;
 use super::run::{additional, conclude, exit_code, params, variant};
 use super::screen::{JobOutput, Screen};
 use crate::app::run::{self as app, Import, Request};
@@ -57,7 +57,7 @@ fn files(edge: &Edge, args: &ImportFilesArgs) -> Result<u8, Failure> {
     prepared.remarks.iter().for_each(|remark| screen.detail(remark));
     let wanted = args.target.to.is_some() || prepared.config.results.repository.is_some();
     let to = if wanted {
-        publish::destination(edge, &args.target, &prepared.config)?
+        destination::find(edge, &args.target, &prepared.config)?.place()
     } else {
         screen.say("nothing is published: name a results repository with --to to do so");
         None

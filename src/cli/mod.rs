@@ -5,6 +5,7 @@ pub mod args;
 pub mod failure;
 pub mod screen;
 
+mod destination;
 mod import;
 mod publish;
 mod report;

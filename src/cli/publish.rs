@@ -1,105 +1,50 @@
-//! `perftrail publish`, and where results go.
+//! `perftrail publish`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::{ListFormat, PublishArgs, Target as TargetArgs};
+use super::args::{ListFormat, PublishArgs};
+use super::destination::{self, Destination, Found, Hub};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use super::{Edge, print};
-use crate::app::publish::{self as app, Options, Outcome, Pages, Published};
+use crate::app::hub;
+use crate::app::publish::retry::Retry;
+use crate::app::publish::{self as app, Options, Outcome, Published};
 use crate::app::watch::Watch;
-use crate::clock::Clock;
-use crate::config::{Config, Target as Configured};
+use crate::config::Config;
+use crate::github::RealPause;
 use crate::model::status::Identity;
 use crate::record::canonical;
-use crate::results::Target;
 use crate::source::{configuration, git};
-
-/// Where results go on a laptop when nobody says otherwise.
-const LOCAL: &str = "perftrail-results";
-/// How often a lost race is tried again on this machine, where each try is quick.
-const TRIES: u32 = 1000;
-
-/// A results repository and its branch.
-#[derive(Clone, Debug)]
-pub(super) struct Destination {
-    /// Where it is.
-    pub to: Target,
-    /// The branch that holds the runs.
-    pub branch: String,
-}
-
-impl Destination {
-    /// How to publish there.
-    pub(super) fn options(&self, config: &Config, identity: Identity, clock: Clock) -> Options {
-        Options {
-            to: self.to.clone(),
-            branch: self.branch.clone(),
-            rules: config.results.clone(),
-            trusted: true,
-            identity,
-            now: clock.now(),
-            pages: Pages::default(),
-        }
-    }
-}
-
-/// Where results go: the flag, else the configuration, else `./perftrail-results`; in CI there is
-/// no such default. `None` when they are to stay where they are.
-pub(super) fn destination(
-    edge: &Edge,
-    args: &TargetArgs,
-    config: &Config,
-) -> Result<Option<Destination>, Failure> {
-    let in_actions =
-        edge.variables.iter().any(|(name, value)| name == "GITHUB_ACTIONS" && value == "true");
-    let named = args.to.clone().or_else(|| match &config.results.repository {
-        Some(Configured::At(place)) => Some(place.clone()),
-        Some(Configured::Nowhere) => Some("none".to_owned()),
-        None => None,
-    });
-    let place = match named.as_deref() {
-        Some("none") => return Ok(None),
-        Some(place) => place.to_owned(),
-        None if in_actions => {
-            let screen = Screen::new(edge.volume, JobOutput::Kept);
-            screen.warn("nothing is published: no results repository is named; give --to REPO, or --to none to say so");
-            return Ok(None);
-        }
-        None => LOCAL.to_owned(),
-    };
-    let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
-    Ok(Some(Destination { to: target(&edge.folder, &place)?, branch }))
-}
-
-fn target(folder: &Path, place: &str) -> Result<Target, Failure> {
-    if place.contains("://") && !place.starts_with("file://") || place.starts_with("git@") {
-        return Err(Failure::usage(format!("`{place}` is on another machine")).with_help(
-            "this version publishes to a path: clone the results repository, publish there, push",
-        ));
-    }
-    let path = place.strip_prefix("file://").unwrap_or(place);
-    Ok(Target::Local(folder.join(path)))
-}
 
 /// Publishes bundles that are there already.
 pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     let screen = Screen::new(edge.volume, JobOutput::Kept);
     let config = load(edge, args.config.as_deref())?;
-    let Some(to) = destination(edge, &args.target, &config)? else {
-        screen.say("nothing is published: the results repository is `none`");
-        return Ok(ExitCode::Done as u8);
+    let to = match destination::find(edge, &args.target, &config)? {
+        Found::There(to) => to,
+        Found::Nowhere => {
+            screen.say("nothing is published: the results repository is `none`");
+            return Ok(ExitCode::Done as u8);
+        }
+        Found::NotNamed => return Err(not_named()),
     };
-    let options = to.options(&config, Identity::Claimed, edge.clock);
+    let options = to.options(Identity::Claimed, edge);
     let bundles: Vec<PathBuf> =
         args.bundles.iter().map(|bundle| edge.folder.join(bundle)).collect();
-    let published = put(&bundles, &options, &screen)?;
+    let published = put(&bundles, &to, &options, &screen)?;
     if args.format == ListFormat::Json {
         print(&as_json(&published)?)?;
     }
     Ok(if published.is_whole() { ExitCode::Done as u8 } else { ExitCode::NotPublished as u8 })
+}
+
+/// Said where a repository is needed and nobody named one.
+pub(super) fn not_named() -> Failure {
+    Failure::usage("no results repository is named")
+        .with_help("give --to REPO, or set [results] repository")
 }
 
 /// The configuration of the project we are in.
@@ -113,18 +58,46 @@ pub(super) fn load(edge: &Edge, named: Option<&Path>) -> Result<Config, Failure>
 /// Publishes, and says what came of each bundle.
 pub(super) fn put(
     bundles: &[PathBuf],
+    to: &Destination,
     options: &Options,
     screen: &Screen,
 ) -> Result<Published, Failure> {
-    let published =
-        app::publish(bundles, options, &mut |tries| tries < TRIES).map_err(|error| {
-            let again: Vec<String> =
-                bundles.iter().map(|bundle| app::command_again(bundle, options)).collect();
-            Failure::from(error).with_help(format!(
-                "nothing is lost; once that is mended, publish again with\n      {}",
-                again.join("\n      ")
-            ))
-        })?;
+    let with_advice = |failure: Failure| {
+        let again: Vec<String> =
+            bundles.iter().map(|bundle| app::command_again(bundle, options)).collect();
+        failure.with_help(format!(
+            "nothing is lost; once that is mended, publish again with\n      {}",
+            again.join("\n      ")
+        ))
+    };
+    let client = to.hub.as_ref().map(Hub::client).transpose()?;
+    if let (Some(hub), Some(client)) = (&to.hub, &client) {
+        let allow_public = to.rules().allow_public;
+        hub::before(client, &hub.results, &hub.source, allow_public, options.now)
+            .map_err(|error| with_advice(Failure::new(ExitCode::NotPublished, &error)))?
+            .iter()
+            .for_each(|warning| screen.warn(warning));
+    }
+    let pause = RealPause::new();
+    let mut retry = Retry::new(&pause, to.timeout, &options.to);
+    let published = app::publish(bundles, options, &mut |next| {
+        screen.detail("another publisher was faster, or the server is busy: trying again");
+        retry.wait(next)
+    })
+    .map_err(|error| with_advice(Failure::from(error)))?;
+    tell(&published, screen);
+    if let (Some(hub), Some(client), Some(event), Some(commit)) =
+        (&to.hub, &client, &to.rules().dispatch, &published.commit)
+    {
+        let runs: Vec<String> = published.runs.iter().map(|run| run.path.clone()).collect();
+        if let Some(warning) = hub::after(client, &hub.results, event, commit, &runs) {
+            screen.warn(&warning);
+        }
+    }
+    Ok(published)
+}
+
+fn tell(published: &Published, screen: &Screen) {
     for notice in &published.notices {
         screen.warn(notice);
     }
@@ -142,7 +115,6 @@ pub(super) fn put(
     for refused in &published.refused {
         screen.warn(&format!("{} is not published: {}", refused.bundle.display(), refused.why));
     }
-    Ok(published)
 }
 
 fn as_json(published: &Published) -> Result<Vec<u8>, Failure> {

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use super::args::{Format, ReportArgs};
+use super::destination::{self, Destination};
 use super::failure::{ExitCode, Failure};
 use super::{Edge, print, publish};
 use crate::app::publish::Published;
@@ -108,7 +109,9 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
 /// The results repository; `None` when there is none, which a bundle's report does not need.
 fn open(edge: &Edge, args: &ReportArgs) -> Result<Option<Results>, Failure> {
     let config = publish::load(edge, args.config.as_deref())?;
-    let Some(to) = publish::destination(edge, &args.target, &config)? else { return Ok(None) };
+    let Some(to) = destination::find(edge, &args.target, &config)?.place() else {
+        return Ok(None);
+    };
     match Results::open(&to.to, &to.branch) {
         Ok(results) => Ok(Some(results)),
         // A bundle is shown without a repository; anything else says that it is missing.
@@ -125,7 +128,7 @@ fn not_found(error: &FindError) -> Failure {
 pub(super) fn find_published(
     run: &FinishedRun,
     published: Option<&Published>,
-    to: Option<&publish::Destination>,
+    to: Option<&Destination>,
 ) -> Option<FoundRun> {
     let path = &published?.runs.iter().find(|one| one.bundle == run.bundle)?.path;
     let results = Results::open(&to?.to, &to?.branch).ok()?;

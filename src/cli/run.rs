@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use serde_json::json;
 
 use super::args::{Format, Meter, RunArgs};
+use super::destination::{self, Destination, Found};
 use super::failure::{ExitCode, Failure};
-use super::publish::{self, Destination};
 use super::report::{self, Shown};
 use super::screen::{JobOutput, Screen, Volume};
-use super::{Edge, print};
+use super::{Edge, print, publish};
 use crate::app::publish::Published;
 use crate::app::run::{self as app, FinishedRun, Prepared, Request};
 use crate::app::watch::Watch;
@@ -34,18 +34,28 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     if prepared.plan.runs.is_empty() {
         return Err(nothing_to_run(&prepared));
     }
-    let destination = if args.publish {
-        Some(publish::destination(edge, &args.target, &prepared.config)?)
-    } else {
-        None
-    };
+    let to = if args.publish { find(edge, args, &prepared, &screen)? } else { None };
     let stop = Stop::new();
     listen(edge, &stop)?;
     let finished = app::carry_out(&prepared, &screen, &stop)?;
     screen.clear();
-    let to = destination.flatten();
     let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format)?;
     exit_code(&finished, published, args.propagate_exit)
+}
+
+fn find(
+    edge: &Edge,
+    args: &RunArgs,
+    prepared: &Prepared,
+    screen: &Screen,
+) -> Result<Option<Destination>, Failure> {
+    let found = destination::find(edge, &args.target, &prepared.config)?;
+    if matches!(found, Found::NotNamed) {
+        screen.warn(
+            "nothing is published: no results repository is named; give --to REPO, or --to none to say so",
+        );
+    }
+    Ok(found.place())
 }
 
 /// Publishes where that is wanted, and shows what was found, published or not.
@@ -209,8 +219,7 @@ fn publish_all(
     screen: &Screen,
 ) -> Result<Published, Failure> {
     let bundles: Vec<_> = finished.iter().map(|run| run.bundle.clone()).collect();
-    let options = to.options(&prepared.config, prepared.identity, edge.clock);
-    publish::put(&bundles, &options, screen)
+    publish::put(&bundles, to, &to.options(prepared.identity, edge), screen)
 }
 
 fn show(

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::args::{ListFormat, RunsArgs};
+use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use super::{Edge, print, publish};
@@ -23,8 +24,14 @@ use crate::results::Results;
 pub(super) fn runs(edge: &Edge, args: &RunsArgs) -> Result<u8, Failure> {
     let screen = Screen::new(edge.volume, JobOutput::Kept);
     let config = publish::load(edge, args.config.as_deref())?;
-    let Some(to) = publish::destination(edge, &args.target, &config)? else {
-        return Err(Failure::usage("the results repository is `none`: there are no runs to list"));
+    let to = match destination::find(edge, &args.target, &config)? {
+        Found::There(to) => to,
+        Found::Nowhere => {
+            return Err(Failure::usage(
+                "the results repository is `none`: there are no runs to list",
+            ));
+        }
+        Found::NotNamed => return Err(publish::not_named()),
     };
     let failed = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
     let results = Results::open(&to.to, &to.branch).map_err(|error| failed(&error))?;

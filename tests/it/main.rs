@@ -19,6 +19,7 @@ mod layering;
 mod measure;
 mod profile;
 mod publish;
+mod publish_github;
 mod publish_remote;
 mod publish_runs;
 mod quoting;

@@ -1,0 +1,194 @@
+//! Where results go, what opens it, and what GitHub knows of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Edge;
+use super::args::Target as TargetArgs;
+use super::failure::{ExitCode, Failure};
+use crate::actions::{self, Actions};
+use crate::app::hub::{Slug, SourceVisibility};
+use crate::app::publish::{Options, Pages};
+use crate::config::{Config, Target as Configured, scalar};
+use crate::github::{Client, Hosts, RealPause, Settings, Token};
+use crate::model::secret::Secret;
+use crate::model::status::Identity;
+use crate::record::Repository;
+use crate::results::Target;
+use crate::results::address::Address;
+use crate::results::remote::{Connection, Credential};
+use crate::source::git;
+
+/// Where results go on a laptop when nobody says otherwise.
+const LOCAL: &str = "perftrail-results";
+/// How long publishing is tried, unless another time is asked for.
+const PUBLISH_TIMEOUT: Duration = Duration::from_mins(15);
+
+/// A results repository, its branch, and how to get there.
+#[derive(Debug)]
+pub(super) struct Destination {
+    /// Where it is.
+    pub(super) to: Target,
+    /// The branch that holds the runs.
+    pub(super) branch: String,
+    /// How long publishing is tried.
+    pub(super) timeout: Duration,
+    /// Its side at GitHub, where it lies there and a token is at hand.
+    pub(super) hub: Option<Hub>,
+    /// The configuration of the project.
+    config: Config,
+}
+
+/// The results repository as GitHub's API knows it.
+#[derive(Debug)]
+pub(super) struct Hub {
+    /// Its name there.
+    pub(super) results: Slug,
+    /// The measured project.
+    pub(super) source: SourceVisibility,
+    settings: Settings,
+}
+
+impl Hub {
+    /// A client that may ask about it.
+    pub(super) fn client(&self) -> Result<Client, Failure> {
+        Client::new(self.settings.clone(), RealPause::new())
+            .map_err(|error| Failure::new(ExitCode::NotPublished, &error))
+    }
+}
+
+impl Destination {
+    /// How to publish there.
+    pub(super) fn options(&self, identity: Identity, edge: &Edge) -> Options {
+        Options {
+            to: self.to.clone(),
+            branch: self.branch.clone(),
+            rules: self.config.results.clone(),
+            trusted: true,
+            identity,
+            now: edge.clock.now(),
+            pages: Pages::default(),
+        }
+    }
+
+    /// What the configuration says of publishing.
+    pub(super) fn rules(&self) -> &crate::config::Results {
+        &self.config.results
+    }
+}
+
+/// What came of looking for a place.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Results go there.
+    There(Box<Destination>),
+    /// Somebody said `none`.
+    Nowhere,
+    /// In Actions nobody named one, and there is no default.
+    NotNamed,
+}
+
+impl Found {
+    /// The place, where there is one.
+    pub(super) fn place(self) -> Option<Destination> {
+        match self {
+            Self::There(destination) => Some(*destination),
+            Self::Nowhere | Self::NotNamed => None,
+        }
+    }
+}
+
+/// The flag, else the configuration, else `./perftrail-results`.
+pub(super) fn find(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Failure> {
+    let texts = texts(edge);
+    let actions = Actions::from_variables(&texts);
+    let place = match (&args.to, &config.results.repository) {
+        (Some(place), _) | (None, Some(Configured::At(place))) => place.clone(),
+        (None, Some(Configured::Nowhere)) => return Ok(Found::Nowhere),
+        (None, None) if actions.is_some() => return Ok(Found::NotNamed),
+        (None, None) => LOCAL.to_owned(),
+    };
+    if place == "none" {
+        return Ok(Found::Nowhere);
+    }
+    let hosts =
+        Hosts::from_variables(&texts).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
+    let address = Address::parse(&place, hosts.server())
+        .map_err(|error| Failure::new(ExitCode::Usage, &error))?;
+    let (to, hub) = match address {
+        Address::Path(path) => (Target::Local(edge.folder.join(path)), None),
+        Address::Url(url) => {
+            let hub = hub(edge, &texts, actions.as_ref(), &url)?;
+            let credential = credential(&texts);
+            let connection = Connection::new(url, credential, edge.variables.iter().cloned());
+            (Target::Remote(connection), hub)
+        }
+    };
+    let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
+    let timeout = timeout(args)?;
+    Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, config: config.clone() })))
+}
+
+fn timeout(args: &TargetArgs) -> Result<Duration, Failure> {
+    args.publish_timeout.as_deref().map_or(Ok(PUBLISH_TIMEOUT), |text| {
+        scalar::duration(text).ok_or_else(|| {
+            Failure::usage(format!("`{text}` is no time"))
+                .with_help("write a number with its unit, such as 90s or 15m")
+        })
+    })
+}
+
+fn texts(edge: &Edge) -> BTreeMap<String, String> {
+    edge.variables
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        .collect()
+}
+
+/// A token or key that was given to us, else whatever git finds by itself.
+fn credential(texts: &BTreeMap<String, String>) -> Credential {
+    let secret = |name: &str| texts.get(name).and_then(|text| Secret::new(text));
+    if let Some(key) = secret("PERFTRAIL_RESULTS_SSH_KEY") {
+        let known_hosts = texts.get("PERFTRAIL_SSH_KNOWN_HOSTS").cloned();
+        return Credential::SshKey { key, known_hosts };
+    }
+    match secret("PERFTRAIL_RESULTS_TOKEN") {
+        Some(token) => Credential::Token(token),
+        None => Credential::Own,
+    }
+}
+
+fn hub(
+    edge: &Edge,
+    texts: &BTreeMap<String, String>,
+    actions: Option<&Actions>,
+    url: &str,
+) -> Result<Option<Hub>, Failure> {
+    let Some(token) = texts.get("PERFTRAIL_RESULTS_TOKEN").filter(|text| !text.trim().is_empty())
+    else {
+        return Ok(None);
+    };
+    let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
+    let mut settings = Settings::from_variables(texts).map_err(|error| usage(&error))?;
+    let Some(results) = Slug::of(url, settings.hosts.server()) else { return Ok(None) };
+    settings.token = Some(Token::new(token).map_err(|error| usage(&error))?);
+    let source = match actions {
+        Some(_) => match actions::event_is_private(texts) {
+            Some(private) => SourceVisibility::Known { private },
+            None => SourceVisibility::Unknown,
+        },
+        None => asked(&git::describe(&edge.folder).repository, settings.hosts.server()),
+    };
+    Ok(Some(Hub { results, source, settings }))
+}
+
+/// The project we are in, where it lies on the same server.
+fn asked(repository: &Repository, server: &str) -> SourceVisibility {
+    let host = server.split_once("://").map(|(_, host)| host);
+    match (&repository.host, &repository.owner, &repository.name) {
+        (Some(at), Some(owner), Some(name)) if Some(at.as_str()) == host => {
+            SourceVisibility::Ask(Slug { owner: owner.clone(), name: name.clone() })
+        }
+        _ => SourceVisibility::Unknown,
+    }
+}
