@@ -75,6 +75,7 @@ struct PanelView {
     rows: Vec<MarkView>,
     area: String,
     line: String,
+    dots: String,
 }
 
 #[derive(Serialize)]
@@ -218,10 +219,14 @@ fn panel_view(i: usize, panel: &Panel, x_axis: &Axis, top: f64) -> PanelView {
     let axis = Axis::of_values(least, greatest, &panel.unit, 3);
     let y_of = |value: f64| top + HEADING + (1.0 - axis.place(value)) * PLOT;
     let rows = axis.marks.iter().map(|(value, text)| row(y_of(*value), text)).collect();
-    let (mut line, mut area) = (String::new(), String::new());
+    let (mut line, mut area, mut dots) = (String::new(), String::new(), String::new());
     for (i, (x, value)) in panel.x.iter().zip(&panel.middle).enumerate() {
         let command = if i == 0 { 'M' } else { 'L' };
-        let _ = write!(line, "{command}{} {}", px(x_of(x_axis, *x)), px(y_of(*value)));
+        let (x, y) = (px(x_of(x_axis, *x)), px(y_of(*value)));
+        let _ = write!(line, "{command}{x} {y}");
+        if panel.is_sparse() {
+            let _ = write!(dots, "M{x} {y}h0");
+        }
     }
     let outline = panel.x.iter().zip(&panel.high);
     let back = panel.x.iter().zip(&panel.low).rev();
@@ -237,6 +242,7 @@ fn panel_view(i: usize, panel: &Panel, x_axis: &Axis, top: f64) -> PanelView {
         rows,
         area,
         line,
+        dots,
     }
 }
 

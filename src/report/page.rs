@@ -86,6 +86,8 @@ struct DrawnPanel {
     middle: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
+    /// Whether points are drawn as dots too.
+    dots: bool,
 }
 
 fn json(timeline: &Timeline) -> Result<String, ReportError> {
@@ -122,6 +124,7 @@ fn drawn(panel: &Panel, times: &mut Vec<Vec<f64>>) -> DrawnPanel {
         middle: short(&panel.middle),
         low: short(&panel.low),
         high: short(&panel.high),
+        dots: panel.is_sparse(),
     }
 }
 

@@ -10,8 +10,11 @@ use super::plain;
 
 /// Most series that are drawn; more of them are listed only.
 const PANELS_MAX: usize = 12;
-/// Most points of a drawn series.
+/// Most points of a drawn series, and of all of them together: the page must stay small.
 const POINTS_MAX: usize = 400;
+const POINTS_OF_ALL_MAX: usize = 3000;
+/// Up to so many points are drawn as dots too: a line alone hides how few were seen.
+const DOTS_MAX: usize = 60;
 /// Longest heading of a panel, in characters: it shares its line with a value.
 const LABEL_MAX: usize = 32;
 /// Most phases that are drawn, the longest of them.
@@ -72,12 +75,14 @@ impl Timeline {
         let mut timed: Vec<Panel> = Vec::new();
         let mut untimed: Vec<Panel> = Vec::new();
         let mut left_out = 0;
+        let drawn = sorted.len().clamp(1, PANELS_MAX);
+        let most = (POINTS_OF_ALL_MAX / drawn).min(POINTS_MAX);
         for series in sorted {
             if timed.len() + untimed.len() >= PANELS_MAX {
                 left_out += 1;
                 continue;
             }
-            let panel = Panel::new(series);
+            let panel = Panel::new(series, most);
             match (panel.x.len(), series.t.is_empty()) {
                 (0, _) => left_out += 1,
                 (_, true) => untimed.push(panel),
@@ -101,9 +106,10 @@ impl Timeline {
 fn rank(series: &Series) -> u8 {
     match (series.source, series.name.as_str()) {
         (SeriesSource::Sampled, "memory") => 0,
-        (SeriesSource::Sampled, "cpu") => 1,
-        (SeriesSource::Reported, _) => 2,
-        (SeriesSource::Sampled, _) => 3,
+        (SeriesSource::Sampled, "memory_pss") => 1,
+        (SeriesSource::Sampled, "cpu") => 2,
+        (SeriesSource::Reported, _) => 3,
+        (SeriesSource::Sampled, _) => 4,
     }
 }
 
@@ -184,8 +190,8 @@ fn bands(spans: &[Span<'_>], axis_end: f64) -> (Vec<Band>, usize) {
 type Point = (f64, f64, f64, f64);
 
 impl Panel {
-    fn new(series: &Series) -> Self {
-        let points = thinned(&points(series), POINTS_MAX);
+    fn new(series: &Series, most: usize) -> Self {
+        let points = thinned(&points(series), most);
         let spans = points.iter().any(|(_, value, low, high)| low < value || high > value);
         let own_x = match (&series.x_name, series.x.first(), series.x.last()) {
             (name, Some(first), Some(last)) => [
@@ -210,12 +216,19 @@ impl Panel {
     /// Words for its heading.
     pub(crate) fn label(&self) -> String {
         match (self.source, self.name.as_str()) {
-            (SeriesSource::Sampled, "memory") => "Memory".to_owned(),
+            // Pages that processes share count once for each in the first, once in the second.
+            (SeriesSource::Sampled, "memory") => "Memory, sum of RSS".to_owned(),
+            (SeriesSource::Sampled, "memory_pss") => "Memory, PSS".to_owned(),
             (SeriesSource::Sampled, "cpu") => "CPU".to_owned(),
             (SeriesSource::Sampled, "processes") => "Processes".to_owned(),
             (SeriesSource::Sampled, "threads") => "Threads".to_owned(),
             _ => plain::line(&self.name, LABEL_MAX),
         }
+    }
+
+    /// Whether its points are drawn as dots too.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.x.len() <= DOTS_MAX
     }
 
     /// The least and the greatest value that is drawn.
@@ -345,7 +358,7 @@ mod tests {
             min: Vec::new(),
             max: Vec::new(),
         };
-        assert_eq!(Panel::new(&series).middle, [1.0, 2.0]);
+        assert_eq!(Panel::new(&series, 400).middle, [1.0, 2.0]);
     }
 
     #[test]

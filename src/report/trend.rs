@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::ReportError;
 use super::axis::Axis;
 use super::engine::Engine;
-use super::view::{amount, day_and_commit};
+use super::view::{amount, day_and_commit, plural};
 use crate::model::metric::{self, Unit};
 use crate::model::quantity;
 use crate::model::status::Status;
@@ -116,13 +116,15 @@ impl<'a> Trend<'a> {
         let values: Vec<f64> = self.values().collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        format!(
-            "{} measured, {failed} without success; between {} and {}, latest {}",
-            values.len(),
-            amount(least, &self.unit),
-            amount(greatest, &self.unit),
-            self.latest()
-        )
+        let mut words = plural(values.len(), "run");
+        if failed > 0 {
+            let _ = write!(words, ", {failed} more without success");
+        }
+        if greatest > least {
+            let (least, greatest) = (amount(least, &self.unit), amount(greatest, &self.unit));
+            let _ = write!(words, "; between {least} and {greatest}");
+        }
+        format!("{words}; latest {}", self.latest())
     }
 
     /// The drawing.

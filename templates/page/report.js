@@ -182,6 +182,7 @@
       const lines = make("g", { "clip-path": "url(#plots)" }, group);
       if (panel.high.length) make("path", { class: "area", d: path(panel.high, order) + path(panel.low, order.slice().reverse(), true) }, lines);
       make("path", { class: "line", d: path(panel.middle, order) }, lines);
+      if (panel.dots) make("path", { class: "dots", d: order.map(i => "M" + px(x(times[i])) + " " + px(y(panel.middle[i])) + "h0").join("") }, lines);
       const dot = make("circle", { class: "dot", r: 4, visibility: "hidden" }, group);
       return { panel, times, y, note, dot, most };
     });
@@ -246,7 +247,7 @@
   controls.className = "controls";
   controls.setAttribute("role", "group");
   controls.setAttribute("aria-label", "What the chart shows");
-  const button = (text, press, swatch) => {
+  const button = (text, press, parent, swatch) => {
     const element = document.createElement("button");
     element.type = "button";
     if (swatch !== undefined) {
@@ -256,7 +257,7 @@
     }
     element.append(text);
     element.addEventListener("click", press);
-    controls.append(element);
+    parent.append(element);
     return element;
   };
   if (data.panels.length > 1) data.panels.forEach((panel, i) => {
@@ -264,19 +265,18 @@
       shown[i] = !shown[i];
       toggle.setAttribute("aria-pressed", shown[i]);
       draw();
-    }, i);
+    }, controls, i);
     toggle.setAttribute("aria-pressed", "true");
   });
-  const gap = document.createElement("span");
-  gap.className = "gap";
-  controls.append(gap);
+  const zooms = document.createElement("div");
+  controls.append(zooms);
   const scale = factor => {
     const here = at === null ? (from + to) / 2 : at;
     zoom(here - (here - from) * factor, here + (to - here) * factor);
   };
-  button("Zoom in", () => scale(0.5));
-  const out = button("Zoom out", () => scale(2));
-  const reset = button("Whole run", whole);
+  button("Zoom in", () => scale(0.5), zooms);
+  const out = button("Zoom out", () => scale(2), zooms);
+  const reset = button("Whole run", whole, zooms);
   const readout = document.createElement("p");
   readout.className = "readout";
   readout.setAttribute("aria-live", "polite");

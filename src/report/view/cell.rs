@@ -153,6 +153,17 @@ impl Table {
         }
     }
 
+    /// The table without that column, where it would say the same in every row.
+    pub(crate) fn without(mut self, title: &str) -> Self {
+        if let Some(at) = self.columns.iter().position(|column| column.title == title) {
+            self.columns.remove(at);
+            for row in &mut self.rows {
+                row.cells.remove(at);
+            }
+        }
+        self
+    }
+
     /// A name and a value in each row.
     pub(crate) fn of_facts(caption: &str, facts: Vec<(String, Cell)>) -> Self {
         let rows = facts.into_iter().map(|(name, value)| vec![Cell::text(&name), value]);
@@ -196,6 +207,16 @@ mod tests {
         {
             assert!(matches!(&cell, Cell::Absent { reason } if !reason.is_empty()), "{cell:?}");
         }
+    }
+
+    #[test]
+    fn a_column_can_be_left_away() {
+        let cell = |text: &str| Cell::text(text);
+        let rows = [vec![cell("a"), cell("b"), cell("c")]].into_iter();
+        let table = Table::new("t", &[text("A"), text("B"), text("C")], rows);
+        let table = table.without("B").without("Z");
+        assert_eq!(table.columns.iter().map(|c| c.title).collect::<Vec<_>>(), ["A", "C"]);
+        assert_eq!(table.rows[0].cells, [cell("a"), cell("c")]);
     }
 
     #[test]

@@ -184,12 +184,7 @@ pub(crate) fn all(record: &Record, earlier: EarlierRun<'_>) -> Section {
                 .to_owned(),
         );
     }
-    let has_earlier = matches!(earlier, EarlierRun::Found(_));
-    let measured = if has_earlier {
-        measured_beside(record, &names, earlier)
-    } else {
-        measured(record, &names)
-    };
+    let measured = measured(record, &names, earlier);
     let built_in = metric::BUILT_IN.iter().filter(|known| !record.metrics.contains_key(known.name));
     let missing = built_in.map(|known| {
         let reason = record.unavailable.get(known.name);
@@ -207,25 +202,7 @@ fn named(name: &str) -> Cell {
     }
 }
 
-fn measured(record: &Record, names: &[&str]) -> Table {
-    let columns = [
-        text("Metric"),
-        number("Value"),
-        number("Spread"),
-        text("Certainty"),
-        text("Source and method"),
-        number("Each repetition"),
-    ];
-    let rows = names.iter().filter_map(|name| record.metrics.get_key_value(*name)).map(
-        |(name, metric)| {
-            let row = MetricRow::measured(record, name, metric, EarlierRun::Absent(""));
-            vec![named(name), row.value, row.spread, row.certainty, method(metric), each(metric)]
-        },
-    );
-    Table::new("Measured and reported", &columns, rows)
-}
-
-fn measured_beside(record: &Record, names: &[&str], earlier: EarlierRun<'_>) -> Table {
+fn measured(record: &Record, names: &[&str], earlier: EarlierRun<'_>) -> Table {
     let columns = [
         text("Metric"),
         number("Value"),
@@ -252,7 +229,12 @@ fn measured_beside(record: &Record, names: &[&str], earlier: EarlierRun<'_>) -> 
             ]
         },
     );
-    Table::new("Measured and reported", &columns, rows)
+    let mut table = Table::new("Measured and reported", &columns, rows);
+    if !matches!(earlier, EarlierRun::Found(_)) {
+        table = table.without("Earlier").without("Change");
+    }
+    let repeated = record.metrics.values().any(|metric| metric.repetitions.len() > 1);
+    if repeated { table } else { table.without("Each repetition") }
 }
 
 fn method(metric: &Metric) -> Cell {

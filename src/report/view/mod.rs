@@ -11,6 +11,7 @@ mod setting;
 use serde::Serialize;
 
 pub(crate) use cell::{Cell, Column, ColumnKind, Row, Section, Table};
+pub(crate) use details::plural;
 pub(crate) use head::{Alert, Fact, StatusView, Tone, Verdict};
 pub(crate) use metrics::{MetricRow, UNIT_MAX, amount, label_of};
 pub(crate) use moments::{day_and_commit, utc_minutes};

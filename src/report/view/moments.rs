@@ -61,6 +61,7 @@ pub(crate) fn phases(record: &Record) -> Section {
     } else {
         grouped(order.iter().filter_map(|key| by_name.get(key).map(Vec::as_slice)))
     };
+    let table = if record.steps.len() > 1 { table } else { table.without("Step") };
     Section::new("phases", "Phases", lead, vec![table])
 }
 
