@@ -20,6 +20,7 @@ mod measure;
 mod profile;
 mod publish;
 mod publish_github;
+mod publish_killed;
 mod publish_remote;
 mod publish_runs;
 mod quoting;

@@ -1,5 +1,8 @@
 //! The record of a run before anything was measured: all that is known by then.
 
+use std::collections::BTreeMap;
+
+use crate::model::param::Param;
 use crate::model::status::{Identity, Status};
 use crate::plan::{self, PlannedRun};
 use crate::record::{
@@ -69,9 +72,9 @@ pub(super) fn record(
                 args: job.profiler_args.clone(),
             },
         },
-        params: planned.params.clone(),
-        metrics: std::collections::BTreeMap::new(),
-        unavailable: std::collections::BTreeMap::new(),
+        params: params(planned),
+        metrics: BTreeMap::new(),
+        unavailable: BTreeMap::new(),
         steps: Vec::new(),
         phases: Vec::new(),
         series: Vec::new(),
@@ -88,4 +91,16 @@ pub(super) fn record(
         overhead: Overhead::default(),
         comparison: None,
     }
+}
+
+/// The declared inputs. A command typed after `--` declares none: the command itself says what ran,
+/// and runs of another one belong to another history.
+fn params(planned: &PlannedRun) -> BTreeMap<String, Param> {
+    let mut params = planned.params.clone();
+    if planned.job.verbatim {
+        let steps: Vec<String> = planned.job.steps.iter().map(|step| step.run.text()).collect();
+        let value = steps.join("; ").into();
+        params.insert("command".to_owned(), Param { value, default: None, identity: true });
+    }
+    params
 }

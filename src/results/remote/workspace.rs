@@ -1,36 +1,43 @@
 //! The folder in which a publisher keeps its part of the repository, and its key.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use tempfile::NamedTempFile;
 
 const PREFIX: &str = "perftrail-publish-";
-const LOCK: &str = "owner.lock";
+const LOCK: &str = ".lock";
 
 /// A folder of this process alone, removed at its end.
+///
+/// Its lock, a file beside it, is there and held before the folder is made, so a folder whose lock
+/// nobody holds is a dead owner's, whatever the moment it died in.
 #[derive(Debug)]
 pub(super) struct Workspace {
-    folder: TempDir,
+    folder: PathBuf,
     /// Held for as long as the owner lives; the system lets go of it whatever the owner dies of.
-    _lock: File,
+    _lock: NamedTempFile,
 }
 
 impl Workspace {
     /// Makes a folder in `scratch`.
     pub(super) fn new(scratch: &Path) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(scratch)?;
-        // It bears its name only once it is locked: a name without a lock is a dead owner's.
-        let taking = folder.path().join("taking.lock");
-        let lock = File::create(&taking)?;
-        lock.lock()?;
-        fs::rename(taking, folder.path().join(LOCK))?;
+        let lock = loop {
+            let lock = tempfile::Builder::new().prefix(PREFIX).suffix(LOCK).tempfile_in(scratch)?;
+            lock.as_file().lock()?;
+            // Before it was held, somebody may have taken it for a dead owner's and removed it.
+            if lock.path().exists() {
+                break lock;
+            }
+        };
+        let folder = lock.path().with_extension("");
+        make_private(&folder)?;
         Ok(Self { folder, _lock: lock })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Writes a file that only this user can read.
@@ -48,28 +55,65 @@ impl Workspace {
     }
 }
 
-/// Removes folders in `scratch` whose owner is dead, keys included; gives how many.
+impl Drop for Workspace {
+    /// The folder goes before its lock: what cannot be removed is left to the next publisher.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)
+}
+
+/// Removes folders in `scratch` whose owner is dead, keys and locks included; gives how many.
 pub(super) fn remove_orphans(scratch: &Path) -> usize {
     let Ok(entries) = fs::read_dir(scratch) else {
         return 0;
     };
-    let is_ours = |name: &str| name.starts_with(PREFIX);
     entries
         .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours))
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter(|entry| is_orphan(&entry.path()) && fs::remove_dir_all(entry.path()).is_ok())
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)))
+        .filter(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => remove_orphan(&entry.path()),
+            Ok(kind) if kind.is_file() => {
+                remove_lock(&entry.path());
+                false
+            }
+            _ => false,
+        })
         .count()
 }
 
-/// A folder without a lock file is one whose owner has only just made it, or could not.
-fn is_orphan(folder: &Path) -> bool {
-    let Ok(lock) = File::open(folder.join(LOCK)) else {
-        return false;
-    };
-    match lock.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+fn remove_orphan(folder: &Path) -> bool {
+    let lock = folder.with_extension(&LOCK[1..]);
+    match File::open(&lock) {
+        // Held until both are gone.
+        Ok(held) if held.try_lock().is_ok() => {
+            let removed = fs::remove_dir_all(folder).is_ok();
+            let _ = fs::remove_file(lock);
+            removed
+        }
+        Ok(_) => false,
+        Err(error) => error.kind() == io::ErrorKind::NotFound && fs::remove_dir_all(folder).is_ok(),
+    }
+}
+
+/// A lock without a folder, whose owner died before it made one.
+fn remove_lock(lock: &Path) {
+    let is_lock = lock.to_str().is_some_and(|path| path.ends_with(LOCK));
+    if is_lock
+        && !lock.with_extension("").exists()
+        && File::open(lock).is_ok_and(|held| held.try_lock().is_ok())
+    {
+        let _ = fs::remove_file(lock);
     }
 }
 
@@ -83,13 +127,15 @@ mod tests {
         let alive = Workspace::new(scratch.path()).unwrap();
         let dead = scratch.path().join("perftrail-publish-dead");
         fs::create_dir(&dead).unwrap();
-        fs::write(dead.join(LOCK), "").unwrap();
         fs::write(dead.join("key"), "secret").unwrap();
-        fs::create_dir(scratch.path().join("perftrail-publish-new")).unwrap();
+        fs::write(scratch.path().join("perftrail-publish-dead.lock"), "").unwrap();
+        fs::create_dir(scratch.path().join("perftrail-publish-unlocked")).unwrap();
+        fs::write(scratch.path().join("perftrail-publish-early.lock"), "").unwrap();
         fs::create_dir(scratch.path().join("other")).unwrap();
-        assert_eq!(remove_orphans(scratch.path()), 1);
-        assert!(!dead.exists() && alive.path().exists());
-        assert!(scratch.path().join("other").exists());
+        assert_eq!(remove_orphans(scratch.path()), 2);
+        assert!(alive.path().exists());
+        let left = fs::read_dir(scratch.path()).unwrap().count();
+        assert_eq!(left, 3, "the folder of the living, its lock, and what is not ours");
         let path = alive.path().to_owned();
         drop(alive);
         assert!(!path.exists());

@@ -1,0 +1,119 @@
+//! A publisher that is killed at any moment, and the one after it: one run each, nothing lost,
+//! nothing left that stands in anybody's way.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::git_server::{Server, WRITE_TOKEN};
+use crate::support::{Answer, Project};
+
+/// Kills in an ordinary test run; `PERFTRAIL_DEEP` asks for the many that show rare moments.
+fn kills() -> u32 {
+    if std::env::var_os("PERFTRAIL_DEEP").is_some() { 200 } else { 6 }
+}
+
+struct Desk {
+    project: Project,
+    to: String,
+}
+
+impl Desk {
+    fn new(to: String) -> Self {
+        let project = Project::new();
+        fs::create_dir(project.path("temp")).expect("a folder");
+        Self { project, to }
+    }
+
+    /// A new bundle: every run has a name of its own.
+    fn bundle(&self) -> String {
+        let before = self.project.bundles();
+        self.project.perftrail(&["run", "--job", "sim", "--", "true"]).exits(0);
+        let bundles = self.project.bundles();
+        let new = bundles.iter().find(|bundle| !before.contains(bundle)).expect("a new bundle");
+        new.to_str().expect("text").to_owned()
+    }
+
+    fn publish(&self, bundle: &str) -> Command {
+        let mut command = self.project.command(&["publish", bundle, "--to", &self.to]);
+        command
+            .env("PERFTRAIL_RESULTS_TOKEN", WRITE_TOKEN)
+            .env("RUNNER_TEMP", self.project.path("temp"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// How long a publish takes that nobody kills.
+    fn usual(&self) -> Duration {
+        let bundle = self.bundle();
+        let start = Instant::now();
+        Answer::of(&mut self.publish(&bundle)).exits(0);
+        start.elapsed()
+    }
+
+    /// Kills one publish after another, each a little later in its life, and publishes again.
+    fn ordeal(&self) -> u32 {
+        let usual = self.usual();
+        let kills = kills();
+        for turn in 0..kills {
+            let bundle = self.bundle();
+            let mut child = self.publish(&bundle).spawn().expect("the program starts");
+            // The moments are spread evenly over the life of a publish and a little beyond.
+            thread::sleep(usual.mul_f64(1.1 * f64::from(turn) / f64::from(kills)));
+            child.kill().expect("it is killed");
+            child.wait().expect("it has ended");
+            let mut again = self.publish(&bundle);
+            Answer::of(again.stderr(Stdio::piped())).exits(0);
+        }
+        kills + 1
+    }
+}
+
+fn check(repository: &std::path::Path, runs: u32) {
+    let git = |args: &[&str]| crate::support::git(repository, repository, args);
+    git(&["fsck", "--strict", "--no-dangling"]);
+    let paths = git(&["ls-tree", "-r", "--name-only", "results"]);
+    let records = paths.lines().filter(|path| path.ends_with("/stats.json")).count();
+    assert_eq!(records, runs as usize, "one record a run");
+    let shards = paths.lines().filter(|path| path.starts_with("index/"));
+    let lines: usize =
+        shards.map(|path| git(&["show", &format!("results:{path}")]).lines().count()).sum();
+    assert_eq!(lines, runs as usize, "one index line a run");
+    let commits = git(&["rev-list", "--count", "--no-merges", "results"]);
+    assert_eq!(commits, runs.to_string(), "a straight line of commits");
+}
+
+#[test]
+fn a_killed_publisher_to_a_server_loses_and_doubles_nothing() {
+    let server = Server::start();
+    let desk = Desk::new(server.url());
+    let runs = desk.ordeal();
+    check(&server.repository(), runs);
+    let left: Vec<_> =
+        fs::read_dir(desk.project.path("temp")).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "left in the temporary folder: {left:?}");
+}
+
+#[test]
+fn a_killed_publisher_to_a_path_loses_and_doubles_nothing() {
+    let desk = Desk::new("here".to_owned());
+    let runs = desk.ordeal();
+    check(&desk.project.path("here"), runs);
+}
+
+#[test]
+fn twenty_publishers_at_once_are_twenty_runs() {
+    let server = Server::start();
+    let desk = Desk::new(server.url());
+    let bundles: Vec<String> = (0..20).map(|_| desk.bundle()).collect();
+    let mut children: Vec<_> = bundles
+        .iter()
+        .map(|bundle| desk.publish(bundle).spawn().expect("the program starts"))
+        .collect();
+    for child in &mut children {
+        assert!(child.wait().expect("it ends").success());
+    }
+    check(&server.repository(), 20);
+}
