@@ -25,12 +25,26 @@ pub(super) struct Index<'t, 'r> {
     months: Vec<String>,
     shards: BTreeMap<String, Shard>,
     touched: BTreeSet<String>,
+    /// The months that were made anew; `None` for those of the tip.
+    anew: Option<BTreeMap<String, Vec<u8>>>,
 }
 
 impl<'t, 'r> Index<'t, 'r> {
     pub(super) fn new(tip: &'t Tip<'r>) -> Result<Self, ResultsError> {
         let months = tip.months()?;
-        Ok(Self { tip, months, shards: BTreeMap::new(), touched: BTreeSet::new() })
+        Ok(Self { tip, months, shards: BTreeMap::new(), touched: BTreeSet::new(), anew: None })
+    }
+
+    /// An index that was made anew, by month, whatever the tip holds.
+    pub(super) fn anew(tip: &'t Tip<'r>, shards: BTreeMap<String, Vec<u8>>) -> Self {
+        let months = shards.keys().rev().cloned().collect();
+        let (read, touched) = (BTreeMap::new(), BTreeSet::new());
+        Self { tip, months, shards: read, touched, anew: Some(shards) }
+    }
+
+    /// How many months were read so far.
+    pub(super) fn months_read(&self) -> usize {
+        self.shards.len()
     }
 
     /// The months that it holds, newest first.
@@ -40,7 +54,10 @@ impl<'t, 'r> Index<'t, 'r> {
 
     pub(super) fn shard(&mut self, month: &str) -> Result<&mut Shard, ResultsError> {
         if !self.shards.contains_key(month) {
-            let shard = self.tip.shard(month)?;
+            let shard = match &self.anew {
+                Some(shards) => Shard::parse(shards.get(month).map_or(&[], Vec::as_slice)),
+                None => self.tip.shard(month)?,
+            };
             self.shards.insert(month.to_owned(), shard);
         }
         Ok(self.shards.entry(month.to_owned()).or_default())

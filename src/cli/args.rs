@@ -11,7 +11,7 @@ use jiff::civil::Date;
 #[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
-    3 the job failed · 6 could not publish. Several at once: 6 before 3."
+    3 the job failed, or fsck found faults · 6 could not publish. Several at once: 6 before 3."
 )]
 pub struct Cli {
     /// What to do.
@@ -46,6 +46,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// List what the results repository holds
     Runs(RunsArgs),
+    /// Check the results repository; with --rebuild, make index and landing page anew
+    Fsck(FsckArgs),
     /// Print the JSON Schema of a file format
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -262,6 +264,24 @@ pub struct RunsArgs {
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
     /// Where to look.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: ListFormat,
+}
+
+/// `perftrail fsck`.
+#[derive(Debug, Args)]
+pub struct FsckArgs {
+    /// Make index, landing page, drawings and missing pages anew from the run folders, as one
+    /// commit, then check
+    #[arg(long)]
+    pub rebuild: bool,
+    /// What to check.
     #[command(flatten)]
     pub target: Target,
     /// The configuration [default: perftrail.toml here or at the top of the work tree]

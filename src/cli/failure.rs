@@ -22,6 +22,11 @@ pub enum ExitCode {
     NotPublished = 6,
 }
 
+impl ExitCode {
+    /// `fsck` found faults. It runs no job, so 3 means nothing else there.
+    pub const FAULTS_FOUND: Self = Self::JobFailed;
+}
+
 /// An error that ends the program.
 #[derive(Debug)]
 pub struct Failure {

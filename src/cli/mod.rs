@@ -6,6 +6,7 @@ pub mod failure;
 pub mod screen;
 
 mod destination;
+mod fsck;
 mod import;
 mod publish;
 mod report;
@@ -71,6 +72,7 @@ fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
         Verb::Import(args) => import::import(&edge, &args.kind),
         Verb::Report(args) => report::report(&edge, &args),
         Verb::Runs(args) => runs::runs(&edge, &args),
+        Verb::Fsck(args) => fsck::fsck(&edge, &args),
         Verb::Schema(args) => schema(args.of),
         Verb::Completions(args) => {
             let mut script = Vec::new();

@@ -5,15 +5,20 @@ const SHOWN: usize = 60;
 
 /// Cuts a piece of hostile text for a message and makes its hidden characters visible.
 pub fn shown(text: &str) -> String {
+    shown_up_to(text, SHOWN)
+}
+
+/// The same, cut after `max` characters.
+pub fn shown_up_to(text: &str, max: usize) -> String {
     let mut cut = String::new();
-    for c in text.chars().take(SHOWN) {
+    for c in text.chars().take(max) {
         if is_hidden(c) {
             cut.extend(c.escape_unicode());
         } else {
             cut.push(c);
         }
     }
-    if text.chars().nth(SHOWN).is_some() {
+    if text.chars().nth(max).is_some() {
         cut.push('…');
     }
     cut

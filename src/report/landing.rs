@@ -171,6 +171,14 @@ fn trend_path(line: &Line) -> String {
     format!("{TRENDS_DIR}/{}-{key}.svg", names::job_name_from(&line.job))
 }
 
+/// Whether a file of the folder [`TRENDS_DIR`] bears a name that only a trend has: then it is
+/// made by every publish, and taken away when no landing page shows it.
+pub fn is_trend(name: &str) -> bool {
+    name.strip_suffix(".svg").and_then(|stem| stem.rsplit_once('-')).is_some_and(|(job, key)| {
+        names::is_job_name(job) && key.len() == 16 && key.bytes().all(|c| c.is_ascii_hexdigit())
+    })
+}
+
 /// What the runs of a history have in common.
 fn about(line: &Line) -> String {
     let mut parts =

@@ -51,6 +51,18 @@ impl Change {
         Ok(())
     }
 
+    /// Drops a file, if the tip holds it.
+    ///
+    /// # Errors
+    /// When its folder cannot be read.
+    pub fn drop_file(&mut self, tip: &Tip<'_>, path: RepoPath) -> Result<(), ResultsError> {
+        let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        if tip.list(folder)?.iter().any(|entry| !entry.is_folder && entry.name == name) {
+            self.files.insert(path, Content::Dropped);
+        }
+        Ok(())
+    }
+
     /// Whether there is anything to do.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()

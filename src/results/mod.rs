@@ -14,6 +14,7 @@ mod local;
 pub mod path;
 pub mod remote;
 pub mod tip;
+pub mod walk;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -8,8 +8,8 @@ use super::remote::Remote;
 use crate::record::shard::{self, Shard};
 
 /// The mode bits that tell a plain file from a link.
-const KIND_BITS: i32 = 0o170_000;
-const PLAIN_FILE: i32 = 0o100_000;
+pub(super) const KIND_BITS: i32 = 0o170_000;
+pub(super) const PLAIN_FILE: i32 = 0o100_000;
 
 /// The newest commit of the results branch; without a branch, nothing at all.
 ///
@@ -89,7 +89,7 @@ impl<'r> Tip<'r> {
         }
     }
 
-    fn blob(&self, id: Oid, path: &str) -> Result<Blob<'r>, ResultsError> {
+    pub(super) fn blob(&self, id: Oid, path: &str) -> Result<Blob<'r>, ResultsError> {
         match (self.repository.find_blob(id), self.remote) {
             (Ok(blob), _) => return Ok(blob),
             (Err(error), Some(remote)) if error.code() == ErrorCode::NotFound => {
@@ -103,18 +103,24 @@ impl<'r> Tip<'r> {
     /// Brings files that will be read, so that a server is asked once for all of them. What does
     /// not come now is asked for again when it is read.
     pub fn expect(&self, paths: &[String]) {
+        let id = |path: &String| match self.find(path) {
+            Ok(Found::File(id)) => Some(id),
+            _ => None,
+        };
+        if self.remote.is_some() {
+            self.fetch(&paths.iter().filter_map(id).collect::<Vec<_>>());
+        }
+    }
+
+    /// Fetches those of the contents that the repository does not hold, in one go.
+    pub(super) fn fetch(&self, ids: &[Oid]) {
         let Some(remote) = self.remote else {
             return;
         };
-        let mut missing: Vec<Oid> = Vec::new();
-        for path in paths {
-            if let Ok(Found::File(id)) = self.find(path)
-                && self.repository.find_blob(id).is_err()
-                && !missing.contains(&id)
-            {
-                missing.push(id);
-            }
-        }
+        let mut missing: Vec<Oid> = ids.to_vec();
+        missing.retain(|id| self.repository.find_blob(*id).is_err());
+        missing.sort_unstable();
+        missing.dedup();
         if !missing.is_empty() {
             // Reading it says what is wrong.
             let _ = remote.fetch_blobs(&missing);

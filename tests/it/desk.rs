@@ -121,6 +121,50 @@ impl Desk {
         self.git(&["rev-list", "--count", "results"]).parse().expect("a number")
     }
 
+    /// Puts a file of that mode onto the branch by the git program, in place of what stands there.
+    #[track_caller]
+    pub(crate) fn put(&self, path: &str, mode: &str, text: &str) {
+        let file = self.path("content");
+        fs::write(&file, text).expect("a file");
+        let blob = self.git(&["hash-object", "-w", &file.to_string_lossy()]);
+        let entry = format!("{mode},{blob},{path}");
+        self.edit(&[path], Some(&entry));
+    }
+
+    /// Takes files and folders off the branch by the git program, in one commit.
+    #[track_caller]
+    pub(crate) fn remove(&self, paths: &[&str]) {
+        self.edit(paths, None);
+    }
+
+    #[track_caller]
+    fn edit(&self, removed: &[&str], added: Option<&str>) {
+        let index = self.path("index-file");
+        let _ = fs::remove_file(&index);
+        let git = |args: &[&str]| {
+            let output = Command::new("git")
+                .args(["-c", "user.name=Test", "-c", "user.email=test@example.org"])
+                .args(args)
+                .current_dir(self.repository())
+                .env("GIT_INDEX_FILE", &index)
+                .output()
+                .expect("git starts");
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "git {args:?}: {told}");
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        git(&["read-tree", "results"]);
+        for path in removed {
+            git(&["rm", "-r", "-q", "--cached", "--ignore-unmatch", path]);
+        }
+        if let Some(entry) = added {
+            git(&["update-index", "--add", "--cacheinfo", entry]);
+        }
+        let tree = git(&["write-tree"]);
+        let commit = git(&["commit-tree", "-p", "results", "-m", "By hand", &tree]);
+        git(&["update-ref", "refs/heads/results", &commit]);
+    }
+
     /// Every object is there and sound, and history is one line.
     #[track_caller]
     pub(crate) fn check(&self) {

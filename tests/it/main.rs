@@ -12,6 +12,7 @@ mod docs;
 mod example;
 #[path = "support/github/mod.rs"]
 mod fake_github;
+mod fsck;
 mod git_server;
 mod github;
 mod import;

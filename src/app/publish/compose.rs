@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 
+use super::landing::{self, LandingFiles};
 use super::message::{Brought, message};
+use super::pages::{self, Stored};
 use super::place::{self, Place};
-use super::readme;
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
 use crate::app::index::Index;
@@ -15,7 +16,6 @@ use crate::record::index::{Line, PATH_MAX};
 use crate::record::layout::{RECORD_FILE, start_of};
 use crate::record::read::ReadRecord;
 use crate::record::shard::shard_path;
-use crate::report::EarlierRun;
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
 use crate::results::path::{PathError, RepoPath};
@@ -23,7 +23,7 @@ use crate::results::tip::Tip;
 use crate::results::{Proposal, ResultsError};
 
 /// Keeps a site's builder from leaving out names that begin with `_`.
-const NO_JEKYLL: &str = ".nojekyll";
+pub(in crate::app) const NO_JEKYLL: &str = ".nojekyll";
 /// So many of the newest months are asked for at once; few landing pages need more.
 const MONTHS_EXPECTED: usize = 2;
 
@@ -92,7 +92,7 @@ impl Composer<'_> {
             self.add_run(tip, run, &mut index, &mut change, &mut published)?;
         }
         for (path, bytes) in index.touched() {
-            change.put(tip, ours(&path)?, &bytes)?;
+            put_shard(tip, &path, &bytes, &mut change)?;
         }
         if standing == Standing::Whole {
             add_house(tip, &mut change)?;
@@ -109,6 +109,7 @@ impl Composer<'_> {
                 .corrupt()
                 .map(|line| format!("the index holds a damaged line, kept as it is: {line}")),
         );
+        published.months_read = index.months_read();
         let message = message(&brought(&added));
         Ok((Some(Proposal { change, message }), published))
     }
@@ -116,7 +117,8 @@ impl Composer<'_> {
     /// Names the files that will be read, so that a server is asked for them once: those that
     /// every publish reads, and the months in which these runs may stand.
     fn expect(&self, tip: &Tip<'_>) -> Result<(), ResultsError> {
-        let mut paths = vec![FORMAT_FILE.to_owned(), NO_JEKYLL.to_owned(), readme_path(tip)?];
+        let mut paths =
+            vec![FORMAT_FILE.to_owned(), NO_JEKYLL.to_owned(), landing::readme_path(tip)?];
         let mut months: Vec<String> = tip.months()?.into_iter().take(MONTHS_EXPECTED).collect();
         for candidate in &self.bundles {
             let run = &candidate.bundle.record.record.run;
@@ -212,8 +214,8 @@ impl Composer<'_> {
                 .join(name)
                 .map_err(|source| ResultsError::Path { path: name.to_string(), source })
         };
-        let record = chosen.record.bytes().unwrap_or_default();
-        change.put(tip, at(&ours(RECORD_FILE)?)?, &record)?;
+        let bytes = chosen.record.bytes().unwrap_or_default();
+        change.put(tip, at(&ours(RECORD_FILE)?)?, &bytes)?;
         for taken in &chosen.selection.taken {
             match taken.read() {
                 Ok(bytes) => change.put(tip, at(&taken.path)?, &bytes)?,
@@ -223,13 +225,10 @@ impl Composer<'_> {
             }
         }
         let earlier = index.earlier(&run.line);
-        let earlier = match &earlier {
-            Ok(Some(line)) => EarlierRun::Found(line),
-            Ok(None) => EarlierRun::Absent("this is the first run of its history"),
-            Err(_) => EarlierRun::Absent("the index of earlier runs cannot be read"),
-        };
-        let pages = self.options.pages;
-        match pages.of_run(bundle, &chosen.record.record, earlier, run.path.as_str()) {
+        let earlier = pages::told_earlier(&earlier);
+        let stored = Stored::of_bundle(bundle, self.options.rules.log);
+        let record = &chosen.record.record;
+        match self.options.pages.of_run(record, &stored, earlier, run.path.as_str()) {
             Ok(pages) => {
                 for (name, bytes) in pages {
                     change.put(tip, at(&ours(&name)?)?, &bytes)?;
@@ -243,26 +242,40 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Everything is made before anything is put, so that no half landing page is published.
     fn add_landing(
         &self,
         tip: &Tip<'_>,
         index: &mut Index<'_, '_>,
         change: &mut Change,
     ) -> Result<(), String> {
-        let told = |error: ResultsError| error.to_string();
-        let lines = index.window().map_err(told)?;
-        let landing = self.options.pages.landing(&lines)?;
-        let path = readme_path(tip).map_err(told)?;
-        let old = tip.read(&path).map_err(told)?;
-        let new = readme::splice(old.as_deref(), &landing.markdown).map_err(|e| e.to_string())?;
-        let mut files = vec![(path, new)];
-        files.extend(landing.files);
-        for (path, bytes) in files {
-            change.put(tip, ours(&path).map_err(told)?, &bytes).map_err(told)?;
-        }
-        Ok(())
+        let landing = landing::files(tip, index, &self.options.pages)?;
+        put_landing(tip, landing, change).map_err(|error| error.to_string())
     }
+}
+
+/// Puts the landing page's files into a commit, and takes out drawings that it shows no more.
+pub(in crate::app) fn put_landing(
+    tip: &Tip<'_>,
+    landing: LandingFiles,
+    change: &mut Change,
+) -> Result<(), ResultsError> {
+    for (path, bytes) in landing.made {
+        change.put(tip, ours(&path)?, &bytes)?;
+    }
+    landing.stale.iter().try_for_each(|path| change.drop_file(tip, ours(path)?))
+}
+
+/// Puts a month of the index into a commit; one without lines has no file.
+pub(in crate::app) fn put_shard(
+    tip: &Tip<'_>,
+    path: &str,
+    bytes: &[u8],
+    change: &mut Change,
+) -> Result<(), ResultsError> {
+    if bytes.is_empty() {
+        return change.drop_file(tip, ours(path)?);
+    }
+    change.put(tip, ours(path)?, bytes)
 }
 
 /// As [`place::find`]; runs of this very commit count as being there.
@@ -286,7 +299,7 @@ fn place_of(
 }
 
 /// What a results repository needs once.
-fn add_house(tip: &Tip<'_>, change: &mut Change) -> Result<(), ResultsError> {
+pub(in crate::app) fn add_house(tip: &Tip<'_>, change: &mut Change) -> Result<(), ResultsError> {
     for (path, bytes) in [(FORMAT_FILE, format::file()), (NO_JEKYLL, Vec::new())] {
         if tip.read(path)?.is_none() {
             change.put(tip, ours(path)?, &bytes)?;
@@ -295,17 +308,7 @@ fn add_house(tip: &Tip<'_>, change: &mut Change) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// `README.md`, in whatever case the owner wrote it.
-fn readme_path(tip: &Tip<'_>) -> Result<String, ResultsError> {
-    let names = tip.list("")?.into_iter().map(|entry| entry.name);
-    let mut readmes: Vec<String> =
-        names.filter(|name| name.eq_ignore_ascii_case("README.md")).collect();
-    // Upper case sorts first, and is what hosts show.
-    readmes.sort();
-    Ok(readmes.into_iter().next().unwrap_or_else(|| "README.md".to_owned()))
-}
-
-fn ours(path: &str) -> Result<RepoPath, ResultsError> {
+pub(in crate::app) fn ours(path: &str) -> Result<RepoPath, ResultsError> {
     RepoPath::ours(path).map_err(|source| ResultsError::Path { path: path.to_owned(), source })
 }
 

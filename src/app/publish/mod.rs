@@ -4,9 +4,10 @@
 //! to add and which to rewrite; when another publisher was faster, it is asked again with the new
 //! tip. Nothing is read from a bundle without being checked, and no bundle is ever changed.
 
-mod compose;
+pub(super) mod compose;
+pub(super) mod landing;
 mod message;
-mod pages;
+pub(super) mod pages;
 mod place;
 mod readme;
 pub mod retry;
@@ -61,6 +62,8 @@ pub struct Published {
     pub refused: Vec<RefusedBundle>,
     /// What people should know, one sentence each.
     pub notices: Vec<String>,
+    /// How many months of the index had to be read.
+    pub months_read: usize,
 }
 
 /// A run that the repository now holds.

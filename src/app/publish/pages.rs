@@ -6,12 +6,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::app::index::RUNS_SHOWN;
 use crate::app::log;
 use crate::bundle::read::Bundle;
+use crate::config::LogPolicy;
 use crate::record::Record;
 use crate::record::index::Line;
 use crate::record::layout::LOG_FILE;
 use crate::record::series::{self, SERIES_FILE, SeriesFile};
 use crate::report::landing::{self, Landing, LandingOptions};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput};
+use crate::results::ResultsError;
+
+const NO_LOG: &str = "the bundle holds no log";
+const LOG_UNPUBLISHED: &str = "the log is not published";
 
 /// Pages by their path and content.
 pub type Made = Vec<(String, Vec<u8>)>;
@@ -32,24 +37,23 @@ impl Default for Pages {
 }
 
 impl Pages {
-    pub(super) fn of_run(
+    pub(in crate::app) fn of_run(
         &self,
-        bundle: &Bundle,
         record: &Record,
+        stored: &Stored,
         earlier: EarlierRun<'_>,
         path: &str,
     ) -> Result<Made, String> {
-        let series = series(bundle).unwrap_or_default();
-        let tail = log_tail(bundle);
-        let log_tail = match &tail {
+        let series = &stored.series;
+        let log_tail = match &stored.log_tail {
             Ok(text) => LogTail::Text(text),
             Err(why) => LogTail::Absent(why),
         };
         let place = PagePlace::Results(path);
-        guarded(|| (self.run)(&RunPageInput { record, series: &series, log_tail, earlier, place }))
+        guarded(|| (self.run)(&RunPageInput { record, series, log_tail, earlier, place }))
     }
 
-    pub(super) fn landing(&self, lines: &[Line]) -> Result<Landing, String> {
+    pub(in crate::app) fn landing(&self, lines: &[Line]) -> Result<Landing, String> {
         let options = LandingOptions { runs: RUNS_SHOWN, ..LandingOptions::default() };
         guarded(|| (self.landing)(lines, &options))
     }
@@ -63,17 +67,56 @@ fn guarded<T>(make: impl FnOnce() -> Result<T, ReportError>) -> Result<T, String
     }
 }
 
-/// The bundle's series; `None` for a file that is missing or not understood.
-fn series(bundle: &Bundle) -> Option<SeriesFile> {
-    let file = bundle.files.iter().find(|file| file.path == SERIES_FILE)?;
-    let bytes = (file.bytes <= series::BYTES_MAX as u64).then(|| file.read().ok()).flatten()?;
-    SeriesFile::read(&bytes)
+/// What lies beside a record and enters its pages.
+#[derive(Debug)]
+pub(in crate::app) struct Stored {
+    series: SeriesFile,
+    /// The end of the job's output, or why it is not shown.
+    log_tail: Result<String, String>,
 }
 
-fn log_tail(bundle: &Bundle) -> Result<String, String> {
-    let file = bundle.files.iter().find(|file| file.path == LOG_FILE);
-    let file = file.ok_or("the bundle holds no log")?;
-    let tail = file.read().and_then(|packed| log::tail(&packed));
-    let tail = tail.map_err(|error| format!("the log cannot be read: {error}"))?;
-    Ok(String::from_utf8_lossy(&tail).into_owned())
+impl Stored {
+    pub(super) fn of_bundle(bundle: &Bundle, policy: LogPolicy) -> Self {
+        let file = |name: &str| bundle.files.iter().find(|file| file.path == name);
+        let series = file(SERIES_FILE)
+            .filter(|file| file.bytes <= series::BYTES_MAX as u64)
+            .and_then(|file| file.read().ok());
+        let log = match file(LOG_FILE) {
+            _ if policy == LogPolicy::None => Err(LOG_UNPUBLISHED.to_owned()),
+            Some(file) => file.read().map_err(|error| format!("the log cannot be read: {error}")),
+            None => Err(NO_LOG.to_owned()),
+        };
+        Self::new(series.as_deref(), log)
+    }
+
+    /// Of the files of a run's folder in the results repository.
+    pub(in crate::app) fn of_folder(
+        record: &Record,
+        series: Option<&[u8]>,
+        log: Option<Vec<u8>>,
+    ) -> Self {
+        let is_listed = record.files.iter().any(|file| file.path == LOG_FILE);
+        let log = log.ok_or_else(|| if is_listed { LOG_UNPUBLISHED } else { NO_LOG }.to_owned());
+        Self::new(series.filter(|bytes| bytes.len() <= series::BYTES_MAX), log)
+    }
+
+    /// A series file that is not understood is as good as none.
+    fn new(series: Option<&[u8]>, log: Result<Vec<u8>, String>) -> Self {
+        let series = series.and_then(SeriesFile::read).unwrap_or_default();
+        let log_tail = log.and_then(|packed| {
+            let tail = log::tail(&packed);
+            let tail = tail.map_err(|error| format!("the log cannot be read: {error}"))?;
+            Ok(String::from_utf8_lossy(&tail).into_owned())
+        });
+        Self { series, log_tail }
+    }
+}
+
+/// The earlier run as pages tell it.
+pub(in crate::app) fn told_earlier(found: &Result<Option<Line>, ResultsError>) -> EarlierRun<'_> {
+    match found {
+        Ok(Some(line)) => EarlierRun::Found(line),
+        Ok(None) => EarlierRun::Absent("this is the first run of its history"),
+        Err(_) => EarlierRun::Absent("the index of earlier runs cannot be read"),
+    }
 }
