@@ -63,7 +63,7 @@ fn desk() -> (Desk, Vec<String>) {
         paths.push(publish(&desk, &index.to_string(), &whole(n, change)));
     }
     let late = |record: &mut Record| {
-        record.run.id = "schedule-99-1-simulation".to_owned();
+        "schedule-99-1-simulation".clone_into(&mut record.run.id);
         record.run.planned = "2026-09-30T23:59:00Z".parse().expect("a time");
     };
     let lost = whole(0, |record| {

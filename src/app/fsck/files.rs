@@ -60,7 +60,7 @@ fn content_fault(tip: &Tip<'_>, id: ContentId, file: &File, path: &str) -> Optio
         return None;
     }
     // Files of perftrail's own are packed, and listed as what they unpack to.
-    if file.role == FileRole::Bundle && file.path.ends_with(".gz") {
+    if file.role == FileRole::Bundle && [LOG_FILE, PROFILE_FILE].contains(&file.path.as_str()) {
         return packed_fault(&bytes, file, said);
     }
     Some(differs(said, &found))

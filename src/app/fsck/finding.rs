@@ -207,7 +207,6 @@ impl Fault {
     /// What to do.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::FormatUnknown => "restore the file from an earlier commit",
             Self::Lost(_) => {
                 "see what `git fsck` says, and fetch the object from another clone of the repository"
             }
@@ -219,7 +218,9 @@ impl Fault {
             }
             Self::Elsewhere(_) => "move the folder back to its place, in a commit of your own",
             Self::Twice(_) => "take one of the two folders out, in a commit of your own",
-            Self::FileMissing | Self::FileDiffers(_) => "restore the file from an earlier commit",
+            Self::FormatUnknown | Self::FileMissing | Self::FileDiffers(_) => {
+                "restore the file from an earlier commit"
+            }
             Self::FileLeftOut | Self::FileUnlisted => {
                 "take it out, in a commit of your own, or leave it: it harms nothing"
             }

@@ -8,7 +8,7 @@ use super::finding::{told, visible};
 use super::runs::Survey;
 use super::{Checked, Fault, Shards};
 use crate::model::text::shown;
-use crate::record::index::{Line, LineError};
+use crate::record::index::Line;
 use crate::record::shard::{INDEX_DIR, Shard, month_of, shard_path};
 use crate::results::ResultsError;
 use crate::results::format::Standing;
@@ -98,9 +98,7 @@ impl Seen<'_, '_> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let line = match Line::parse(text) {
             Ok(line) => line,
-            Err(error @ LineError::TooLong { .. } | error @ LineError::Form(_)) => {
-                return corrupt(told(&error));
-            }
+            Err(error) => return corrupt(told(&error)),
         };
         let run = visible(&line.path);
         // What a record that cannot be used would give nobody knows.
