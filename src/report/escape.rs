@@ -110,7 +110,7 @@ mod tests {
             ("<b>&amp;", "&lt;b&gt;&amp;amp;"),
             ("@user", "@&#8203;user"),
             ("me@example.org", "me@&#8203;example.org"),
-            ("fixes #1", "fixes \\#&#8203;1"),
+            ("see #1", "see \\#&#8203;1"),
             ("owner/repo#3 GH-4", "owner/repo\\#&#8203;3 GH-&#8203;4"),
             ("![](http://e)", "!\\[\\](http:&#8203;//e)"),
             ("[a](b)", "\\[a\\](b)"),

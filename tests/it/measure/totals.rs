@@ -161,7 +161,8 @@ alone! {
 
     fn measuring_costs_little_and_says_so() {
         let m = measure(&of_oracle("spin 1 1000"));
-        assert!(m.overhead.samples > 20, "{:?}", m.overhead);
+        // How many there are is the governor's choice, by what one of them costs.
+        assert!(m.overhead.samples >= 5, "{:?}", m.overhead);
         assert!(m.overhead.cpu_time > 0.0 && m.overhead.sample_cost_max > 0.0);
         assert!(m.overhead.sample_cost_median <= m.overhead.sample_cost_max * 1.1);
         assert!(m.share.run_time.is_none_or(|run| run > 0.0));
