@@ -32,7 +32,7 @@ pub(crate) fn line(text: &str, max: usize) -> String {
     shown.trim().to_owned()
 }
 
-/// A name or value that stands for itself: as [`line`], and `(empty)` where nothing is left.
+/// A name or value that stands for itself: as [`line()`], and `(empty)` where nothing is left.
 pub(crate) fn name(text: &str) -> String {
     let shown = line(text, 120);
     if shown.is_empty() { "(empty)".to_owned() } else { shown }

@@ -52,7 +52,7 @@ pub struct ReadOutcome {
     pub phases: Vec<ReadPhase>,
     /// Texts and numbers for people.
     pub extra: BTreeMap<String, Value>,
-    /// What people should know. One of [`Level::Error`] fails the run.
+    /// What people should know. One of [`Level::Error`](crate::record::Level::Error) fails the run.
     pub notices: Vec<Notice>,
 }
 
