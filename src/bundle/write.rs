@@ -1,11 +1,12 @@
 //! Writes a bundle, file by file, each of them whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::GzBuilder;
+use sha2::{Digest, Sha256};
 
 use crate::record::layout::RECORD_FILE;
 use crate::record::{Record, canonical};
@@ -102,6 +103,15 @@ impl BundleWriter {
         replace(&path, bytes).map_err(|source| WriteError::File { path, source })
     }
 
+    /// Copies a stream into the bundle; gives its length and its sha256.
+    ///
+    /// # Errors
+    /// When the stream cannot be read or the file cannot be written.
+    pub fn copy(&self, name: &str, source: &mut dyn Read) -> Result<(u64, String), WriteError> {
+        let path = self.folder.join(name);
+        copy(&path, source).map_err(|source| WriteError::File { path, source })
+    }
+
     /// Writes `bytes` gzipped. The same bytes give the same file: no time, no name.
     ///
     /// # Errors
@@ -127,6 +137,27 @@ pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
 fn keep_out_of_git(folder: &Path) -> io::Result<()> {
     let path = folder.join(".gitignore");
     if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
+}
+
+fn copy(path: &Path, source: &mut dyn Read) -> io::Result<(u64, String)> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 64 << 10]);
+    loop {
+        let read = match source.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        file.write_all(&buffer[..read])?;
+        hash.update(&buffer[..read]);
+        bytes += read as u64;
+    }
+    file.as_file().sync_data()?;
+    readable_by_all(&file.persist(path).map_err(|error| error.error)?)?;
+    Ok((bytes, canonical::hex(&hash.finalize())))
 }
 
 /// Puts `bytes` at `path` in one step: a temporary file beside it, flushed to disk, then renamed.

@@ -1,5 +1,6 @@
 //! The words of perftrail as types: what the glossary names, nothing that does anything.
 
+pub mod call;
 pub mod metric;
 pub mod names;
 pub mod param;

@@ -129,6 +129,8 @@ pub enum Reason {
         what: &'static str,
         /// What to do instead.
         instead: &'static str,
+        /// Whether a profiler wrote it; else it may be anything.
+        of_profiler: bool,
     },
     /// An HTML page without data that is understood.
     #[error("this is an HTML page without the profile's data: {instead}")]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::sniff::Kind;
 use crate::model::metric::Unit;
 
+pub use crate::model::call::{Measured, Origin};
+
 /// No node, no frame: the parent of a root.
 pub const NONE: u32 = u32::MAX;
 
@@ -57,34 +59,6 @@ impl Weight {
     }
 }
 
-/// How a weight was come by. Numbers of different kinds are never laid on each other.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Measured {
-    /// Counted without a gap: instructions, allocations.
-    Exact,
-    /// Read at the begin and end of every call; the reading itself costs time.
-    Traced,
-    /// Seen at ticks: right in the long run, noisy for what is rare.
-    Sampled,
-    /// Derived from a sample by assumptions of the tool or of the reader.
-    Estimated,
-}
-
-impl Measured {
-    /// The word for people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Traced => "traced",
-            Self::Sampled => "sampled",
-            Self::Estimated => "estimated",
-        }
-    }
-}
-
 /// A function, or another thing that has weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frame {
@@ -130,36 +104,6 @@ pub struct FunctionKey<'a> {
     pub module: &'a str,
     /// Its name.
     pub function: &'a str,
-}
-
-/// Whose code a frame is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The project's, as far as the path tells.
-    #[default]
-    Own,
-    /// An installed package's.
-    Library,
-    /// The language's own: interpreter, standard library, runtime.
-    Runtime,
-    /// The system's: kernel, C library.
-    System,
-    /// Nobody's: threads, idle time.
-    None,
 }
 
 /// What a frame is.

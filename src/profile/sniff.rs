@@ -122,40 +122,100 @@ kinds! {
 pub enum Guess {
     /// A known format.
     Kind(Kind),
-    /// A known format that only its own tool can read: what it is, and what to do instead.
-    Private(&'static str, &'static str),
+    /// A known format that only its own tool can read.
+    Private(&'static Private),
     /// Nothing but white space.
     Empty,
     /// Nothing known.
     Unknown,
 }
 
+/// A format that only its own tool can read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Private {
+    magic: &'static [u8],
+    /// What it is.
+    pub what: &'static str,
+    /// What to do instead.
+    pub instead: &'static str,
+    /// Whether a profiler wrote it; else it may be anything.
+    pub of_profiler: bool,
+}
+
+const fn private(
+    magic: &'static [u8],
+    what: &'static str,
+    instead: &'static str,
+    of_profiler: bool,
+) -> Private {
+    Private { magic, what, instead, of_profiler }
+}
+
+const MEMRAY: &str = "run `memray stats --json` or `memray transform speedscope` in the job";
+
 /// Formats that are binary, private and change with every version.
-const PRIVATE: &[(&[u8], &str, &str)] = &[
-    (b"PERFILE2", "a perf.data file", "run `perf script` in the job and keep its output"),
-    (
-        b"memray",
-        "a memray capture",
-        "run `memray stats --json` or `memray transform speedscope` in the job",
+const PRIVATE: &[Private] = &[
+    private(
+        b"PERFILE2",
+        "a perf.data file",
+        "run `perf script` in the job and keep its output",
+        true,
     ),
-    (
-        b"\x04\x22\x4d\x18",
-        "an lz4 file (a memray capture?)",
-        "run `memray stats --json` or `memray transform speedscope` in the job",
+    private(b"memray", "a memray capture", MEMRAY, true),
+    private(b"\x04\x22\x4d\x18", "an lz4 file (a memray capture?)", MEMRAY, true),
+    private(b"MOJ", "a binary austin file", "run austin without `-b`", true),
+    private(b"FLR\0", "a Java flight recording", "convert it to collapsed stacks in the job", true),
+    private(
+        b"\x28\xb5\x2f\xfd",
+        "a zstd file (heaptrack's?)",
+        "run `heaptrack_print -F` in the job",
+        false,
     ),
-    (b"MOJ", "a binary austin file", "run austin without `-b`"),
-    (b"FLR\0", "a Java flight recording", "convert it to collapsed stacks in the job"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file (heaptrack's?)", "run `heaptrack_print -F` in the job"),
-    (b"PK\x03\x04", "a zip archive", "unpack it in the job"),
-    (b"\x7fELF", "a program", "name the profiler's output instead"),
-    (b"\x1f\x8b", "gzip in gzip", "unpack it in the job"),
+    private(b"PK\x03\x04", "a zip archive", "unpack it in the job", false),
+    private(b"\x7fELF", "a program", "name the profiler's output instead", false),
+    private(b"\x1f\x8b", "gzip in gzip", "unpack it in the job", false),
 ];
+
+impl Kind {
+    /// Whether such a file holds a profile, not only numbers.
+    pub fn is_profile(self) -> bool {
+        use Kind::{
+            Callgrind, ChromeTrace, Collapsed, CollapsedDiff, CpuProfile, Dhat, Firefox, Gprof2dot,
+            HeapProfile, Html, MemrayCsv, MemrayStats, PerfScript, Pprof, Pstats, PstatsText,
+            PyinstrumentJson, PyinstrumentSession, PyinstrumentTree, Scalene, Speedscope,
+        };
+        matches!(
+            self,
+            Callgrind
+                | ChromeTrace
+                | Collapsed
+                | CollapsedDiff
+                | CpuProfile
+                | Dhat
+                | Firefox
+                | Gprof2dot
+                | HeapProfile
+                | Html
+                | MemrayCsv
+                | MemrayStats
+                | PerfScript
+                | Pprof
+                | Pstats
+                | PstatsText
+                | PyinstrumentJson
+                | PyinstrumentSession
+                | PyinstrumentTree
+                | Scalene
+                | Speedscope
+        )
+    }
+}
 
 /// Tells the format from how a file begins (gzip undone). `begin` is the first 64 KiB, or all.
 pub fn sniff(begin: &[u8]) -> Guess {
     let trimmed = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-    if let Some((_, what, instead)) = PRIVATE.iter().find(|(magic, ..)| begin.starts_with(magic)) {
-        return Guess::Private(what, instead);
+    if let Some(private) = PRIVATE.iter().find(|private| begin.starts_with(private.magic)) {
+        return Guess::Private(private);
     }
     let known = binary(begin).or_else(|| match first_visible(trimmed) {
         Some(b'{' | b'[') => json::kind(trimmed).or_else(|| text::kind(trimmed)),

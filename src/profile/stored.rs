@@ -16,8 +16,8 @@ use super::model::{
 };
 use super::sniff::Kind;
 
-/// The file in a bundle.
-pub const PROFILE_FILE: &str = "profile.json.gz";
+pub use crate::record::profiles::PROFILE_FILE;
+
 /// Most bytes, inflated, that are read back.
 const BYTES_MAX: u64 = 512 << 20;
 
@@ -152,7 +152,15 @@ impl Serialize for Number {
 /// # Errors
 /// Never for profiles of this program; the serialiser's own otherwise.
 pub fn json(profiles: &[Profile]) -> Result<String, StoredError> {
-    let profiles = profiles.iter().map(stored).collect();
+    json_of(&profiles.iter().collect::<Vec<_>>())
+}
+
+/// As [`json`], of profiles that lie apart.
+///
+/// # Errors
+/// As [`json`].
+pub fn json_of(profiles: &[&Profile]) -> Result<String, StoredError> {
+    let profiles = profiles.iter().map(|profile| stored(profile)).collect();
     Ok(serde_json::to_string(&File {
         format: FORMAT.to_owned(),
         major: MAJOR,

@@ -7,6 +7,7 @@ pub mod canonical;
 pub mod index;
 pub mod layout;
 pub mod marks;
+pub mod profiles;
 pub mod read;
 pub mod reading;
 pub mod redact;
@@ -63,9 +64,9 @@ pub struct Record {
     /// What `series.json` holds, in short.
     pub series: Vec<SeriesSummary>,
     /// What `profile.json.gz` holds, in short.
-    pub profiles: Vec<Value>,
-    /// The functions with the most time.
-    pub functions: Vec<Value>,
+    pub profiles: Vec<profiles::ProfileSummary>,
+    /// The functions that matter most, at most 60.
+    pub functions: Vec<profiles::TopFunction>,
     /// What `--additional-stats` gave, verbatim, and what `read … as = "extra"` found.
     pub extra: BTreeMap<String, Value>,
     /// Files beside the record, and those left out with the reason.

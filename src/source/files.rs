@@ -202,11 +202,7 @@ fn describe(entry: &DirEntry, relative: &Path) -> Result<FoundFile, &'static str
 /// When it is no regular file or cannot be read.
 pub fn read_head(path: &Path, limit: u64) -> Result<(Vec<u8>, bool), FilesError> {
     let fail = |source| FilesError::Read { path: path.to_owned(), source };
-    let file = open(path).map_err(fail)?;
-    let meta = file.metadata().map_err(fail)?;
-    if !meta.is_file() {
-        return Err(FilesError::NotRegular { path: path.to_owned() });
-    }
+    let file = open_regular(path)?;
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     let more = bytes.len() as u64 > limit;
@@ -214,6 +210,20 @@ pub fn read_head(path: &Path, limit: u64) -> Result<(Vec<u8>, bool), FilesError>
         bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     }
     Ok((bytes, more))
+}
+
+/// Opens a regular file, to be read as a stream. A link or a pipe is refused, not followed and not
+/// waited for.
+///
+/// # Errors
+/// When it is no regular file or cannot be read.
+pub fn open_regular(path: &Path) -> Result<File, FilesError> {
+    let fail = |source| FilesError::Read { path: path.to_owned(), source };
+    let file = open(path).map_err(fail)?;
+    if !file.metadata().map_err(fail)?.is_file() {
+        return Err(FilesError::NotRegular { path: path.to_owned() });
+    }
+    Ok(file)
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -19,6 +19,7 @@ mod import;
 mod layering;
 mod measure;
 mod profile;
+mod profile_run;
 mod publish;
 mod publish_github;
 mod publish_killed;

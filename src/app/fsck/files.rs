@@ -10,13 +10,11 @@ use super::runs::RunFolder;
 use super::{Checked, Fault};
 use crate::model::text::shown;
 use crate::record::layout::{LOG_FILE, PAGE_FILE, README_FILE, RECORD_FILE};
+use crate::record::profiles::PROFILE_FILE;
 use crate::record::series::SERIES_FILE;
 use crate::record::{File, FileRole, Record, canonical};
 use crate::results::tip::Tip;
 use crate::results::walk::ContentId;
-
-/// Call trees, which a record tells in short.
-const PROFILE_FILE: &str = "profile.json.gz";
 
 /// Files that need no mention in the record.
 const KNOWN: &[&str] = &[RECORD_FILE, README_FILE, PAGE_FILE, SERIES_FILE, LOG_FILE, PROFILE_FILE];

@@ -10,12 +10,13 @@ use super::RunError;
 use super::interim::Interim;
 use super::ledger::{Ledger, StepRun};
 use super::outputs::{self, Places};
+use super::profiles::Trace;
 use super::readings;
 use crate::app::watch::Watch;
 use crate::bundle::scratch::Scratch;
 use crate::bundle::write::BundleWriter;
 use crate::clock::Stopwatch;
-use crate::config::{Command, ShellKind};
+use crate::config::{Command, Profiler, ShellKind};
 use crate::measure::{Ending, LogBudget, Measurement, Meter, Sinks, StepCommand, Stop};
 use crate::model::status::Status;
 use crate::plan::{PlannedRun, Surroundings};
@@ -62,8 +63,8 @@ pub(super) struct Execution<'a> {
     pub since: Stopwatch,
     counters: Vec<(String, Regex)>,
     interim: Interim,
-    /// Outputs of the last completed repetition and their folder.
-    last: Option<(Found, PathBuf)>,
+    /// What the last completed repetition left.
+    last: Option<Left>,
     /// How many output folders were given out.
     turn: u32,
 }
@@ -77,6 +78,15 @@ pub(super) struct Finished {
     pub exit_code: Option<i32>,
     /// The outputs of the last completed repetition.
     pub outputs: Found,
+    /// Those of them that may be a profiler's.
+    pub traces: Vec<Trace>,
+}
+
+/// What a repetition left.
+struct Left {
+    outputs: Found,
+    traces: Vec<Trace>,
+    folder: PathBuf,
 }
 
 /// What a repetition is for.
@@ -187,7 +197,8 @@ impl<'a> Execution<'a> {
                 return Ok(Some(self.finished(ending.status, ending.exit_code)));
             }
         }
-        let (steps, broken) = self.steps(purpose, &output, &label)?;
+        let mut wrote = Wrote { places, before: before.clone(), traces: Vec::new() };
+        let (steps, broken) = self.steps(purpose, &output, &label, &mut wrote)?;
         if let Some(ending) = broken {
             if purpose == Purpose::Measure {
                 self.ledger.break_off(steps);
@@ -203,9 +214,10 @@ impl<'a> Execution<'a> {
             readings::read(&self.planned.job.read, &fresh, &all, &last, &mut besides);
             let broken = besides.is_broken();
             self.ledger.complete(steps, besides);
+            let traces = wrote.traces;
             // The outputs of one repetition are kept, not those of all: they may be large.
-            if let Some((_, older)) = self.last.replace((found, folder)) {
-                self.scratch.forget(&older);
+            if let Some(older) = self.last.replace(Left { outputs: found, traces, folder }) {
+                self.scratch.forget(&older.folder);
             }
             if broken {
                 return Ok(Some(self.finished(Status::Failed, Some(0))));
@@ -222,6 +234,7 @@ impl<'a> Execution<'a> {
         purpose: Purpose,
         output: &str,
         label: &str,
+        wrote: &mut Wrote<'_>,
     ) -> Result<(Vec<StepRun>, Option<Ending>), RunError> {
         let started = Stopwatch::start();
         let mut steps: Vec<StepRun> = Vec::new();
@@ -239,6 +252,9 @@ impl<'a> Execution<'a> {
             let measurement = self.measured(&command, purpose, &steps, &name, begin, &what)?;
             self.ledger.add_output(&measurement);
             let ending = measurement.ending;
+            if purpose == Purpose::Measure && self.planned.job.profiler != Profiler::None {
+                wrote.by(&name, &self.watched())?;
+            }
             steps.push(StepRun { name, begin, measurement });
             if ending.status != Status::Succeeded {
                 return Ok((steps, Some(ending)));
@@ -359,7 +375,10 @@ impl<'a> Execution<'a> {
     /// Patterns of all files that matter.
     fn watched(&self) -> Vec<String> {
         let job = &self.planned.job;
-        job.collect.iter().cloned().chain(job.read.iter().map(|rule| rule.path.clone())).collect()
+        let read = job.read.iter().map(|rule| rule.path.clone());
+        let keep = job.keep.iter().map(|rule| rule.path.clone());
+        let keep = keep.filter(|_| job.profiler != Profiler::None);
+        job.collect.iter().cloned().chain(read).chain(keep).collect()
     }
 
     fn note(&mut self, level: Level, code: &str, message: &str) {
@@ -367,7 +386,28 @@ impl<'a> Execution<'a> {
     }
 
     fn finished(&mut self, status: Status, exit_code: Option<i32>) -> Finished {
-        let outputs = self.last.take().map(|(outputs, _)| outputs).unwrap_or_default();
-        Finished { status, exit_code, outputs }
+        let (outputs, traces) =
+            self.last.take().map(|left| (left.outputs, left.traces)).unwrap_or_default();
+        Finished { status, exit_code, outputs, traces }
+    }
+}
+
+/// The files that may be a profiler's, by the step that wrote them last.
+struct Wrote<'a> {
+    places: Places<'a>,
+    before: Found,
+    traces: Vec<Trace>,
+}
+
+impl Wrote<'_> {
+    /// Adds what is new or has changed since the last look.
+    fn by(&mut self, step: &str, patterns: &[String]) -> Result<(), RunError> {
+        let now = outputs::find(self.places, patterns)?;
+        for file in now.clone().new_or_changed(&self.before).files {
+            self.traces.retain(|trace| trace.file.absolute != file.absolute);
+            self.traces.push(Trace { file, step: Some(step.to_owned()), ordered: false });
+        }
+        self.before = now;
+        Ok(())
     }
 }

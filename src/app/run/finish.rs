@@ -6,10 +6,11 @@ use super::execute::{Execution, Finished};
 use super::ledger::Ledger;
 use super::outputs::{self, Budget};
 use super::prepare::Prepared;
+use super::profiles::{self, Around, Profiled};
 use super::{FinishedRun, RunError};
 use crate::app::watch::Watch;
 use crate::bundle::write::{BundleWriter, WriteError};
-use crate::config::KeepRule;
+use crate::config::{KeepRule, Profiler};
 use crate::measure::Window;
 use crate::model::status::Status;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
@@ -17,7 +18,7 @@ use crate::record::redact::Redactor;
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput};
-use crate::source::files::Found;
+use crate::source::files::{Found, FoundFile};
 
 /// Completes the bundle, whatever came of the job.
 ///
@@ -53,8 +54,15 @@ pub(super) fn finish(
     record.run.status = finished.status;
     record.run.exit_code = finished.exit_code;
     bundle.write_record(&record)?;
-    let kept = KeptFiles { found: &finished.outputs, rules: &planned.job.keep, root: shop.root };
-    complete(bundle, record, &ledger, &kept, prepared, redactor, shop.watch)
+    let workspace = shop.root.canonicalize().unwrap_or_else(|_| shop.root.to_owned());
+    let workspaces = [shop.root.to_string_lossy(), workspace.to_string_lossy()];
+    let workspaces: Vec<&str> = workspaces.iter().map(AsRef::as_ref).collect();
+    let expected = planned.job.profiler != Profiler::None && finished.status == Status::Succeeded;
+    let around = Around { workspaces: &workspaces, redactor, expected };
+    let profiled = profiles::read(&finished.traces, around);
+    let kept =
+        KeptFiles { found: &finished.outputs, rules: &planned.job.keep, root: shop.root, profiled };
+    complete(bundle, record, &ledger, kept, prepared, redactor, shop.watch)
 }
 
 /// Files that a run leaves.
@@ -65,6 +73,8 @@ pub(super) struct KeptFiles<'a> {
     pub(super) rules: &'a [KeepRule],
     /// The folder that these rules are relative to.
     pub(super) root: &'a Path,
+    /// What profilers wrote.
+    pub(super) profiled: Profiled,
 }
 
 /// Files, log and series, then the record for good, then the pages.
@@ -75,18 +85,27 @@ pub(super) fn complete(
     bundle: &BundleWriter,
     mut record: Record,
     ledger: &Ledger,
-    kept: &KeptFiles<'_>,
+    kept: KeptFiles<'_>,
     prepared: &Prepared,
     redactor: &Redactor,
     watch: &dyn Watch,
 ) -> Result<FinishedRun, RunError> {
     let results = &prepared.config.results;
     let budget = Budget { max_file: results.max_file, max_run: results.max_run };
-    let (files, notices) = outputs::keep(bundle, kept.found, kept.rules, budget, kept.root);
+    let mut found = kept.found.clone();
+    let is_raw =
+        |file: &FoundFile| kept.profiled.raw.iter().any(|raw| raw.absolute == file.absolute);
+    found.files.retain(|file| !is_raw(file));
+    let (files, notices) = outputs::keep(bundle, &found, kept.rules, budget, kept.root);
     record.files.extend(files);
     record.notices.extend(notices);
+    let more_series = kept.profiled.series.clone();
+    let rules = profiles::Kept { raw: results.raw, max_file: results.max_file };
+    profiles::keep(bundle, &mut record, kept.profiled, rules);
     let log = redactor.bytes(&ledger.log().to_bytes());
-    let series = ledger.series();
+    let mut series = ledger.series();
+    record.series.extend(super::ledger::summaries(&more_series));
+    series.series.extend(more_series);
     add_files(bundle, &mut record, &log, &series)?;
     seal(bundle, &mut record, redactor)?;
     let log = String::from_utf8_lossy(&log).into_owned();

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use super::finish::{self, KeptFiles};
 use super::ledger::Ledger;
+use super::profiles::{self, Around, Trace};
 use super::{FinishedRun, Prepared, RunError, draft, outputs, readings};
 use crate::app::watch::Watch;
-use crate::config::{Command, Config, Job, KeepRule};
+use crate::config::{Command, Config, Job, KeepRule, Profiler};
 use crate::measure::LogBudget;
 use crate::model::metric::BUILT_IN;
 use crate::model::names::CommitSha;
@@ -110,8 +111,21 @@ fn one(
         let why = "imported: perftrail did not run the job".to_owned();
         record.unavailable.insert(metric.name.to_owned(), why);
     }
-    let kept = KeptFiles { found: &found, rules: &planned.job.keep, root: &import.folder };
-    finish::complete(&bundle, record, &ledger, &kept, prepared, &redactor, watch)
+    let root = prepared.root.to_string_lossy();
+    let expected = planned.job.profiler != Profiler::None;
+    let around = Around { workspaces: &[root.as_ref()], redactor: &redactor, expected };
+    let traces: Vec<Trace> = found
+        .files
+        .iter()
+        .map(|file| Trace { file: file.clone(), step: None, ordered: false })
+        .collect();
+    let kept = KeptFiles {
+        found: &found,
+        rules: &planned.job.keep,
+        root: &import.folder,
+        profiled: profiles::read(&traces, around),
+    };
+    finish::complete(&bundle, record, &ledger, kept, prepared, &redactor, watch)
 }
 
 /// The files of the folder that matter.

@@ -347,7 +347,8 @@ fn append(earlier: &mut Series, mut later: Series) {
     earlier.max.extend(later.max);
 }
 
-fn summaries(all: &[Series]) -> Vec<SeriesSummary> {
+/// What the record tells of series.
+pub(super) fn summaries(all: &[Series]) -> Vec<SeriesSummary> {
     all.iter()
         .filter_map(|series| {
             let least = if series.min.is_empty() { &series.value } else { &series.min };

@@ -8,6 +8,7 @@ mod interim;
 mod ledger;
 mod outputs;
 mod prepare;
+mod profiles;
 mod readings;
 mod values;
 

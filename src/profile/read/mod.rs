@@ -82,7 +82,11 @@ pub fn read_bytes(mut bytes: &[u8], options: &Options<'_>) -> Result<Reading, Re
 fn told(input: &Input<'_>) -> Result<Kind, Reason> {
     match sniff(input.prefix()) {
         Guess::Kind(kind) => Ok(kind),
-        Guess::Private(what, instead) => Err(Reason::Private { what, instead }),
+        Guess::Private(private) => Err(Reason::Private {
+            what: private.what,
+            instead: private.instead,
+            of_profiler: private.of_profiler,
+        }),
         Guess::Empty if input.is_all() => Err(Reason::Empty),
         Guess::Empty | Guess::Unknown => Err(Reason::Unknown { begin: quote(input.prefix()) }),
     }

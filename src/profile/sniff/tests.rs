@@ -28,7 +28,7 @@ fn beginnings_tell() {
         ("a,b,c\n1,2,3\n", Guess::Unknown),
         ("BenchmarkX-2  100  12 ns/op\n", Guess::Kind(Kind::Go)),
         ("MEM 1.5 1796047819.1\n", Guess::Kind(Kind::Mprof)),
-        ("PERFILE2xx", Guess::Private(PRIVATE[0].1, PRIVATE[0].2)),
+        ("PERFILE2xx", Guess::Private(&PRIVATE[0])),
     ] {
         assert_eq!(sniff(begin.as_bytes()), guess, "{begin}");
     }

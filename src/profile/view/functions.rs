@@ -1,11 +1,8 @@
 //! Weights by function.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::super::build::once_totals;
-use super::super::model::{Body, FrameKind, Measured, Origin, Profile};
-use crate::model::metric::Unit;
+use super::super::build::{id, once_totals};
+use super::super::model::{Body, FrameKind, Profile};
+use crate::record::profiles::TopFunction;
 
 /// What one function has, of one weight.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,46 +68,18 @@ pub fn functions(profile: &Profile, weight: usize) -> Vec<FunctionCost> {
     costs
 }
 
-/// A function as the record keeps it, so that its history can be drawn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TopFunction {
-    /// The step it ran in; `null` for a profile of the whole job.
-    pub step: Option<String>,
-    /// Its name.
-    pub function: String,
-    /// Its file; empty where it is not known.
-    pub file: String,
-    /// What it belongs to.
-    pub module: String,
-    /// Whose code it is.
-    pub origin: Origin,
-    /// The line it is defined on; 0 where it is not known.
-    pub line: u32,
-    /// What is weighed.
-    pub weight: String,
-    /// Its unit.
-    pub unit: Unit,
-    /// How it was come by.
-    pub measured: Measured,
-    /// What the function spent itself.
-    #[serde(rename = "self")]
-    pub own: f64,
-    /// What it spent with all it called; `null` where it is not known.
-    pub total: Option<f64>,
-    /// Its own share of what all spent, from 0 to 1.
-    pub share: f64,
-    /// How often it was called; `null` where calls are not counted.
-    pub calls: Option<u64>,
-}
-
 /// The functions that matter most, over the profiles of a run: of each profile's first weight,
 /// those that spent most themselves and those that spent most in total, at most `max` a profile.
 /// In the order of what they spent themselves.
-pub fn top(profiles: &[Profile], max: usize) -> Vec<TopFunction> {
-    profiles.iter().flat_map(|profile| top_of(profile, max)).collect()
+pub fn top<'p>(profiles: impl IntoIterator<Item = &'p Profile>, max: usize) -> Vec<TopFunction> {
+    profiles
+        .into_iter()
+        .enumerate()
+        .flat_map(|(at, profile)| top_of(id(at), profile, max))
+        .collect()
 }
 
-fn top_of(profile: &Profile, max: usize) -> Vec<TopFunction> {
+fn top_of(place: u32, profile: &Profile, max: usize) -> Vec<TopFunction> {
     let costs = functions(profile, 0);
     let (Some(weight), sum) = (profile.weights.first(), profile.sum(0)) else {
         return Vec::new();
@@ -135,6 +104,7 @@ fn top_of(profile: &Profile, max: usize) -> Vec<TopFunction> {
         .map(|(cost, _)| {
             let frame = &profile.frames[cost.frame as usize];
             TopFunction {
+                profile: place,
                 step: profile.step.clone(),
                 function: frame.function.clone(),
                 file: frame.file.clone(),

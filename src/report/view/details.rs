@@ -1,4 +1,4 @@
-//! Steps, call trees, disturbances, notices, and what measuring cost.
+//! Steps, disturbances, notices, and what measuring cost.
 
 use super::cell::{Cell, Section, Table, number, text};
 use super::head;
@@ -49,22 +49,6 @@ fn ended(step: &Step) -> String {
         None => head::exit(step.status, step.exit_code),
     };
     format!("{}, {how}", step.status.words())
-}
-
-/// The place of call trees.
-pub(crate) fn call_trees(record: &Record) -> Section {
-    let profiler = &record.tool.profiler;
-    let lead = if !record.profiles.is_empty() {
-        format!("{} of the run lie in profile.json.gz.", plural(record.profiles.len(), "profile"))
-    } else if profiler.name == "none" {
-        "No profile was taken: the job ran without a profiler. To take one, name a profiler \
-         in the job's table of perftrail.toml (profiler = \"pyinstrument\"), or give --profiler to \
-         perftrail run."
-            .to_owned()
-    } else {
-        format!("No profile was read, although the job ran under {}.", plain::name(&profiler.name))
-    };
-    Section::new("call-trees", "Call trees", vec![lead], Vec::new())
 }
 
 /// `1 profile`, `2 profiles`.

@@ -1,5 +1,6 @@
 //! A run as text for people: what page, Markdown and terminal show, formatted once.
 
+mod call_trees;
 pub(crate) mod cell;
 mod details;
 mod files;
@@ -84,7 +85,7 @@ fn sections(input: &RunPageInput<'_>) -> Vec<Section> {
     vec![
         details::steps(record),
         moments::phases(record),
-        details::call_trees(record),
+        call_trees::call_trees(record),
         metrics::all(record, input.earlier),
         files::outputs(record),
         setting::params(record),

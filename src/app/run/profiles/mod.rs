@@ -1,0 +1,60 @@
+//! What profilers wrote: found among the job's files by content, read, and kept in the bundle.
+//! Nothing here stops a run: a file that cannot be read is listed with one line.
+
+mod choose;
+mod keep;
+mod reading;
+
+use crate::profile::model::Profile;
+use crate::record::Notice;
+use crate::record::series::Series;
+use crate::source::files::FoundFile;
+
+pub(super) use keep::{Kept, keep};
+pub(super) use reading::{Around, read};
+
+/// A file that may be a profiler's.
+#[derive(Clone, Debug)]
+pub(super) struct Trace {
+    /// The file.
+    pub file: FoundFile,
+    /// The step that wrote it; `None` where that is not known.
+    pub step: Option<String>,
+    /// Whether a profiler that perftrail started wrote it; else only its content tells.
+    pub ordered: bool,
+}
+
+/// Everything that the files told.
+#[derive(Debug, Default)]
+pub(super) struct Profiled {
+    /// The profiles.
+    pub profiles: Vec<SourcedProfile>,
+    /// Numbers that stood beside them.
+    pub metrics: Vec<SourcedNumber>,
+    /// Numbers over time that stood beside them.
+    pub series: Vec<Series>,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+    /// Files that are a profiler's, read or not.
+    pub raw: Vec<FoundFile>,
+}
+
+/// A profile, and the file it was read from.
+#[derive(Debug)]
+pub(super) struct SourcedProfile {
+    /// The profile.
+    pub profile: Profile,
+    /// The file, as the job named it.
+    pub source: String,
+    /// How many nodes it had before it was made smaller; `None` while it is whole.
+    pub whole: Option<u64>,
+}
+
+/// A number from a profiler's file.
+#[derive(Debug)]
+pub(super) struct SourcedNumber {
+    /// The number.
+    pub number: crate::profile::reading::Reported,
+    /// The file, as the job named it.
+    pub source: String,
+}
