@@ -18,6 +18,9 @@ const LINES_MAX: usize = 2000;
 /// So many months back is a run looked for to show beside another.
 const MONTHS_BACK: usize = 24;
 
+/// So many of the newest months are asked for at once; few landing pages need more.
+pub(super) const MONTHS_EXPECTED: usize = 2;
+
 /// The index of a tip with new lines.
 pub(super) struct Index<'t, 'r> {
     tip: &'t Tip<'r>,
@@ -27,19 +30,36 @@ pub(super) struct Index<'t, 'r> {
     touched: BTreeSet<String>,
     /// The months that were made anew; `None` for those of the tip.
     anew: Option<BTreeMap<String, Vec<u8>>>,
+    /// Months that were asked for, and how many of them the last time.
+    asked: BTreeSet<String>,
+    step: usize,
 }
 
 impl<'t, 'r> Index<'t, 'r> {
     pub(super) fn new(tip: &'t Tip<'r>) -> Result<Self, ResultsError> {
         let months = tip.months()?;
-        Ok(Self { tip, months, shards: BTreeMap::new(), touched: BTreeSet::new(), anew: None })
+        Ok(Self::with(tip, months, None))
     }
 
     /// An index that was made anew, by month, whatever the tip holds.
     pub(super) fn anew(tip: &'t Tip<'r>, shards: BTreeMap<String, Vec<u8>>) -> Self {
-        let months = shards.keys().rev().cloned().collect();
-        let (read, touched) = (BTreeMap::new(), BTreeSet::new());
-        Self { tip, months, shards: read, touched, anew: Some(shards) }
+        Self::with(tip, shards.keys().rev().cloned().collect(), Some(shards))
+    }
+
+    fn with(
+        tip: &'t Tip<'r>,
+        months: Vec<String>,
+        anew: Option<BTreeMap<String, Vec<u8>>>,
+    ) -> Self {
+        Self {
+            tip,
+            months,
+            shards: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            anew,
+            asked: BTreeSet::new(),
+            step: MONTHS_EXPECTED,
+        }
     }
 
     /// How many months were read so far.
@@ -93,8 +113,9 @@ impl<'t, 'r> Index<'t, 'r> {
             .take(MONTHS_BACK)
             .cloned()
             .collect();
-        for month in back {
-            if let Some(found) = earlier(self.shard(&month)?.lines(), line) {
+        for (number, month) in back.iter().enumerate() {
+            self.look_ahead(&back[number..]);
+            if let Some(found) = earlier(self.shard(month)?.lines(), line) {
                 return Ok(Some(found.clone()));
             }
         }
@@ -106,13 +127,28 @@ impl<'t, 'r> Index<'t, 'r> {
     /// published last, so the same index always gives the same page.
     pub(super) fn window(&mut self) -> Result<Vec<Line>, ResultsError> {
         let mut window: Vec<Line> = Vec::new();
-        for month in self.months.clone() {
-            window.extend(self.shard(&month)?.lines().rev().cloned());
+        let months = self.months.clone();
+        for (number, month) in months.iter().enumerate() {
+            self.look_ahead(&months[number..]);
+            window.extend(self.shard(month)?.lines().rev().cloned());
             if window.len() >= LINES_MAX || is_enough(&window) {
                 break;
             }
         }
         Ok(window)
+    }
+
+    /// Brings the first of the months and some that will probably be read after it: each time twice
+    /// as many as before, so that an index of many small months costs a server few questions.
+    fn look_ahead(&mut self, months: &[String]) {
+        let is_at_hand = |month| self.shards.contains_key(month) || self.asked.contains(month);
+        if self.anew.is_some() || months.first().is_none_or(is_at_hand) {
+            return;
+        }
+        self.step *= 2;
+        let ahead = &months[..months.len().min(self.step)];
+        self.tip.expect(&ahead.iter().map(|month| shard_path(month)).collect::<Vec<_>>());
+        self.asked.extend(ahead.iter().cloned());
     }
 
     /// The months that changed: path and content.

@@ -150,8 +150,11 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// Bundles, or folders that hold bundles: those not yet published are taken
-    #[arg(value_name = "BUNDLE", required = true)]
+    #[arg(value_name = "BUNDLE", required_unless_present = "plan")]
     pub bundles: Vec<PathBuf>,
+    /// The plan of these runs: those of which no bundle came are recorded as lost
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_PLAN")]
+    pub plan: Option<PathBuf>,
     /// Where to.
     #[command(flatten)]
     pub target: Target,

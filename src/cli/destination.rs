@@ -66,6 +66,7 @@ impl Destination {
             rules: self.config.results.clone(),
             trusted: true,
             identity,
+            awaited: None,
             now: edge.clock.now(),
             pages: Pages::default(),
         }

@@ -11,7 +11,7 @@ use super::screen::{JobOutput, Screen};
 use super::{Edge, print};
 use crate::app::hub;
 use crate::app::publish::retry::Retry;
-use crate::app::publish::{self as app, Options, Outcome, Published};
+use crate::app::publish::{self as app, Awaited, Options, Outcome, Published};
 use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::github::RealPause;
@@ -31,7 +31,8 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
         }
         Found::NotNamed => return Err(not_named()),
     };
-    let options = to.options(Identity::Claimed, edge);
+    let mut options = to.options(Identity::Claimed, edge);
+    options.awaited = args.plan.as_deref().map(|plan| awaited(edge, plan)).transpose()?;
     let bundles: Vec<PathBuf> =
         args.bundles.iter().map(|bundle| edge.folder.join(bundle)).collect();
     let published = put(&bundles, &to, &options, &screen)?;
@@ -39,6 +40,11 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
         print(&as_json(&published)?)?;
     }
     Ok(if published.is_whole() { ExitCode::Done as u8 } else { ExitCode::NotPublished as u8 })
+}
+
+fn awaited(edge: &Edge, plan: &Path) -> Result<Awaited, Failure> {
+    Awaited::load(&edge.folder.join(plan), &edge.folder, &edge.variables)
+        .map_err(|error| Failure::new(ExitCode::Usage, &error))
 }
 
 /// Said where a repository is needed and nobody named one.
@@ -63,11 +69,9 @@ pub(super) fn put(
     screen: &Screen,
 ) -> Result<Published, Failure> {
     let with_advice = |failure: Failure| {
-        let again: Vec<String> =
-            bundles.iter().map(|bundle| app::command_again(bundle, options)).collect();
+        let again = app::command_again(bundles, options);
         failure.with_help(format!(
-            "nothing is lost; once that is mended, publish again with\n      {}",
-            again.join("\n      ")
+            "nothing is lost; once that is mended, publish again with\n      {again}"
         ))
     };
     let client = to.hub.as_ref().map(Hub::client).transpose()?;
@@ -102,12 +106,15 @@ fn tell(published: &Published, screen: &Screen) {
         screen.warn(notice);
     }
     for run in &published.runs {
-        let what = match run.outcome {
-            Outcome::Added => "published as",
-            Outcome::Replaced => "published in place of a record that said less:",
-            Outcome::Unchanged => "is published already:",
+        let what = match (run.outcome, &run.lost) {
+            (Outcome::Unchanged, Some(_)) => "a run of its plan is there:",
+            (_, Some(_)) => "no bundle came: recorded as lost in",
+            (Outcome::Added, None) => "published as",
+            (Outcome::Replaced, None) => "published in place of a record that said less:",
+            (Outcome::Unchanged, None) => "is published already:",
         };
-        screen.say(&format!("{} {what} {}", run.bundle.display(), run.path));
+        let who = run.lost.clone().unwrap_or_else(|| run.bundle.display().to_string());
+        screen.say(&format!("{who} {what} {}", run.path));
         for left_out in &run.left_out {
             screen.warn(&format!("not published: {}: {}", left_out.path, left_out.reason));
         }
@@ -127,7 +134,8 @@ fn as_json(published: &Published) -> Result<Vec<u8>, Failure> {
                 Outcome::Replaced => "replaced",
                 Outcome::Unchanged => "unchanged",
             };
-            json!({ "bundle": run.bundle, "path": run.path, "outcome": outcome })
+            let bundle = run.lost.is_none().then_some(&run.bundle);
+            json!({ "bundle": bundle, "path": run.path, "outcome": outcome, "lost": run.lost.is_some() })
         })
         .collect();
     let refused: Vec<_> = published

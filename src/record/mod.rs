@@ -194,6 +194,15 @@ pub struct Commit {
     pub unknown: BTreeMap<String, String>,
 }
 
+impl Commit {
+    /// A commit of which only the id is known, and `why` the rest is not.
+    pub fn known_by_id(sha: Option<CommitSha>, why: &str) -> Self {
+        let parts = ["tree", "parents", "committed", "ref", "merge_base", "changed_paths", "dirty"];
+        let unknown = parts.map(|part| (part.to_owned(), why.to_owned())).into();
+        Self { sha, unknown, ..Self::default() }
+    }
+}
+
 /// How the commit stands to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Against {

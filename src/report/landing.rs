@@ -146,7 +146,7 @@ fn draw(
     let about = about(last);
     let words = format!("{} of {job}: {}", label_of(trend.metric), trend.words());
     let heading = format!("{}, {job}", label_of(trend.metric));
-    let path = trend_path(last);
+    let path = trend_path(&last.job, &last.key);
     let Some(url) = Url::beside(&path) else {
         return Ok(None);
     };
@@ -166,9 +166,9 @@ fn draw(
 }
 
 /// `trends/<job>-<key>.svg`, of characters that are fit for paths whatever the line says.
-fn trend_path(line: &Line) -> String {
-    let key: String = line.key.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
-    format!("{TRENDS_DIR}/{}-{key}.svg", names::job_name_from(&line.job))
+pub fn trend_path(job: &str, key: &str) -> String {
+    let key: String = key.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
+    format!("{TRENDS_DIR}/{}-{key}.svg", names::job_name_from(job))
 }
 
 /// Whether a file of the folder [`TRENDS_DIR`] bears a name that only a trend has: then it is

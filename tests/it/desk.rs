@@ -72,6 +72,7 @@ impl Desk {
             rules: config::Results::default(),
             trusted: true,
             identity: Identity::Claimed,
+            awaited: None,
             now: "2026-12-01T09:00:00Z".parse().expect("a time"),
             pages: Pages::default(),
         }

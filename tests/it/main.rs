@@ -23,6 +23,7 @@ mod profile_run;
 mod publish;
 mod publish_github;
 mod publish_killed;
+mod publish_plan;
 mod publish_remote;
 mod publish_runs;
 mod quoting;

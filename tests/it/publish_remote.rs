@@ -63,8 +63,8 @@ fn an_empty_server_takes_the_first_run_and_a_second_costs_little() {
     let posts: Vec<String> =
         server.take_requests().into_iter().filter(|line| line.starts_with("POST")).collect();
     let packs = posts.iter().filter(|line| line.ends_with("git-upload-pack")).count();
-    // Each fetch asks for the references first, then for the objects.
-    assert_eq!((packs, posts.len()), (4, 5), "{posts:?}");
+    // The first asks for the references, then for the objects.
+    assert_eq!((packs, posts.len()), (3, 4), "{posts:?}");
     server.git(&["fsck", "--strict", "--full"]);
     assert_eq!(server.git(&["rev-list", "--count", "results"]), "2");
     assert_eq!(server.git(&["show", "results:index/2026-11.jsonl"]).lines().count(), 2);
@@ -351,4 +351,23 @@ fn the_measured_projects_own_address_is_refused() {
         let error = tries(&bundle, &options, 1).expect_err("its own repository");
         assert!(matches!(error, PublishError::Source { .. }), "{error}");
     }
+}
+
+#[test]
+fn an_index_of_many_small_months_costs_few_questions() {
+    let (desk, server) = (Desk::new(), Server::start());
+    let options = options(&desk, &server);
+    for month in 0..30 {
+        desk.bundle(&format!("{month:02}"), &numbered(month * 24 * 30));
+    }
+    let all = publish(&[desk.path("out")], &options, &mut |_| false).expect("published");
+    assert_eq!(all.runs.len(), 30);
+    server.take_requests();
+    let last =
+        tries(&desk.bundle("last", &numbered(30 * 24 * 30)), &options, 1).expect("published");
+    assert!(last.months_read >= 30, "{}", last.months_read);
+    let requests = server.take_requests();
+    let fetches = requests.iter().filter(|line| line.starts_with("GET")).count();
+    // The tip; then 2, 4, 8 and 16 months; the push and what git asks for it.
+    assert!(fetches <= 8, "{requests:#?}");
 }

@@ -8,14 +8,16 @@ use super::pages::{self, Stored};
 use super::place::{self, Place};
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
-use crate::app::index::Index;
+use crate::app::index::{Index, MONTHS_EXPECTED};
 use crate::bundle::read::Bundle;
 use crate::config::layout::Filling;
 use crate::model::names::CommitSha;
-use crate::record::index::{Line, PATH_MAX};
+use crate::model::status::Identity;
+use crate::record::index::{Line, PATH_MAX, key_of};
 use crate::record::layout::{RECORD_FILE, start_of};
 use crate::record::read::ReadRecord;
 use crate::record::shard::shard_path;
+use crate::report::landing::trend_path;
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
 use crate::results::path::{PathError, RepoPath};
@@ -24,8 +26,6 @@ use crate::results::{Proposal, ResultsError};
 
 /// Keeps a site's builder from leaving out names that begin with `_`.
 pub(in crate::app) const NO_JEKYLL: &str = ".nojekyll";
-/// So many of the newest months are asked for at once; few landing pages need more.
-const MONTHS_EXPECTED: usize = 2;
 
 /// Composes commits for some bundles.
 pub(super) struct Composer<'a> {
@@ -37,6 +37,9 @@ pub(super) struct Composer<'a> {
 /// when a race is lost.
 pub(super) struct Candidate<'a> {
     bundle: &'a Bundle,
+    /// It stands for a run of a plan of which no bundle came.
+    awaited: bool,
+    identity: Identity,
     chosen: OnceCell<Chosen>,
 }
 
@@ -52,18 +55,23 @@ struct Added<'c> {
     chosen: &'c Chosen,
     path: RepoPath,
     line: Line,
-    replaces: bool,
+    /// The folder of the record whose place it takes.
+    replaces: Option<RepoPath>,
 }
 
 impl<'a> Candidate<'a> {
-    pub(super) fn new(bundle: &'a Bundle) -> Self {
-        Self { bundle, chosen: OnceCell::new() }
+    pub(super) fn came(bundle: &'a Bundle, identity: Identity) -> Self {
+        Self { bundle, awaited: false, identity, chosen: OnceCell::new() }
+    }
+
+    pub(super) fn awaited(bundle: &'a Bundle) -> Self {
+        Self { awaited: true, ..Self::came(bundle, Identity::Planned) }
     }
 
     fn chosen(&self, options: &Options) -> &Chosen {
         self.chosen.get_or_init(|| {
             let mut record = self.bundle.record.clone();
-            record.set_identity(options.identity);
+            record.set_identity(self.identity);
             let selection = select(self.bundle, options);
             for LeftOut { path, reason, .. } in &selection.left_out {
                 record.leave_out(path, reason);
@@ -115,13 +123,16 @@ impl Composer<'_> {
     }
 
     /// Names the files that will be read, so that a server is asked for them once: those that
-    /// every publish reads, and the months in which these runs may stand.
+    /// every publish reads, and the months in which these runs may stand. The drawings that will
+    /// be made anew are not read, but git sends only what differs from the old ones.
     fn expect(&self, tip: &Tip<'_>) -> Result<(), ResultsError> {
         let mut paths =
             vec![FORMAT_FILE.to_owned(), NO_JEKYLL.to_owned(), landing::readme_path(tip)?];
         let mut months: Vec<String> = tip.months()?.into_iter().take(MONTHS_EXPECTED).collect();
         for candidate in &self.bundles {
-            let run = &candidate.bundle.record.record.run;
+            let record = &candidate.bundle.record.record;
+            let run = &record.run;
+            paths.push(trend_path(&run.job, &key_of(record)));
             let times = [run.started.unwrap_or(run.planned), run.planned];
             months.extend(times.map(|time| time.strftime("%Y-%m").to_string()));
         }
@@ -152,20 +163,23 @@ impl Composer<'_> {
                     continue;
                 }
             };
-            let (path, outcome) = match place_of(tip, index, &added, bundle, computed)? {
+            let mut replaces = None;
+            let (path, outcome) = match place_of(tip, index, &added, candidate, computed)? {
                 Place::Taken(conflict) => {
                     refuse(conflict.into());
                     continue;
                 }
-                Place::Same(path) => (path, Outcome::Unchanged),
+                Place::Same(path) | Place::Outdone(path) => (path, Outcome::Unchanged),
                 Place::New(path) => (path, Outcome::Added),
-                Place::Replaces { path, month } => {
-                    index.remove(&month, path.as_str())?;
+                Place::Replaces { path, old, month } => {
+                    index.remove(&month, old.as_str())?;
+                    replaces = Some(old);
                     (path, Outcome::Replaced)
                 }
             };
             let mut run = PublishedRun {
                 bundle: bundle.folder.clone(),
+                lost: candidate.awaited.then(|| bundle.record.record.run.job.clone()),
                 path: path.to_string(),
                 outcome,
                 left_out: Vec::new(),
@@ -175,7 +189,6 @@ impl Composer<'_> {
                 let line = Line::of(&chosen.record.record, path.as_str());
                 run.left_out.clone_from(&chosen.selection.left_out);
                 index.insert(line.clone())?;
-                let replaces = outcome == Outcome::Replaced;
                 added.push(Added { candidate, chosen, path, line, replaces });
             }
             published.runs.push(run);
@@ -236,8 +249,8 @@ impl Composer<'_> {
             }
             Err(why) => published.notices.push(format!("the run's pages are left out: {why}")),
         }
-        if run.replaces {
-            change.drop_others(tip, &run.path)?;
+        if let Some(old) = &run.replaces {
+            change.drop_others(tip, old)?;
         }
         Ok(())
     }
@@ -283,9 +296,10 @@ fn place_of(
     tip: &Tip<'_>,
     index: &mut Index<'_, '_>,
     added: &[Added<'_>],
-    bundle: &Bundle,
+    candidate: &Candidate<'_>,
     path: RepoPath,
 ) -> Result<Place, ResultsError> {
+    let bundle = candidate.bundle;
     if let Some(other) = added.iter().find(|other| other.path == path) {
         let (there, here) =
             (other.candidate.bundle.record.content_digest(), bundle.record.content_digest());
@@ -295,7 +309,7 @@ fn place_of(
             Place::Taken(place::Conflict { path: path.to_string(), there, here })
         });
     }
-    place::find(tip, index, &bundle.record, path)
+    place::find(tip, index, &bundle.record, path, candidate.awaited)
 }
 
 /// What a results repository needs once.
@@ -318,7 +332,7 @@ fn brought<'c>(added: &'c [Added<'_>]) -> Vec<Brought<'c>> {
         .map(|run| Brought {
             record: &run.chosen.record.record,
             path: run.path.as_str(),
-            replaces: run.replaces,
+            replaces: run.replaces.is_some(),
         })
         .collect()
 }

@@ -6,6 +6,7 @@
 
 pub(super) mod compose;
 pub(super) mod landing;
+mod lost;
 mod message;
 pub(super) mod pages;
 mod place;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+pub use lost::{Awaited, AwaitedError};
 pub use pages::{Made, Pages};
 pub use place::Conflict;
 pub use selection::LeftOut;
@@ -45,6 +47,8 @@ pub struct Options {
     /// How the runs' identity is known to whoever publishes: `Claimed`, unless the plan or the
     /// event is at hand.
     pub identity: Identity,
+    /// The plan whose runs are published: those of which no bundle came are recorded as lost.
+    pub awaited: Option<Awaited>,
     /// The time of the commit.
     pub now: Timestamp,
     /// Makes the pages.
@@ -69,8 +73,10 @@ pub struct Published {
 /// A run that the repository now holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedRun {
-    /// The bundle's folder.
+    /// The bundle's folder; for a lost run, the plan's file.
     pub bundle: PathBuf,
+    /// The job of a run that was planned and of which no bundle came; `None` for one that came.
+    pub lost: Option<String>,
     /// The run's folder in the repository.
     pub path: String,
     /// Whether it was there before.
@@ -143,7 +149,8 @@ impl Published {
 }
 
 /// Puts the bundles at `paths` into the results repository, which is made where it is missing.
-/// A path is a bundle, or a folder of bundles.
+/// A path is a bundle, or a folder of bundles. With a plan at hand nothing need be there: runs of
+/// which no bundle came are recorded as lost.
 ///
 /// Bundles that cannot be published are told in [`Published::refused`] and do not keep the others
 /// from being published.
@@ -155,14 +162,22 @@ pub fn publish(
     options: &Options,
     patience: &mut Patience<'_>,
 ) -> Result<Published, PublishError> {
-    let (bundles, refused) = read_all(paths)?;
-    if bundles.is_empty() {
-        return Ok(Published { refused, ..Published::default() });
+    let Found { bundles, refused, mut notices } = read_all(paths, options.awaited.is_some())?;
+    let awaited = options.awaited.as_ref();
+    let missing = awaited.map_or_else(Vec::new, |awaited| awaited.missing(&bundles));
+    if bundles.is_empty() && missing.is_empty() {
+        return Ok(Published { refused, notices, ..Published::default() });
     }
-    check_not_source(options, &bundles)?;
+    check_not_source(options, bundles.iter().chain(&missing))?;
     let results = Results::open_or_create(&options.to, &options.branch)?;
-    check_holds_none(&results, &bundles)?;
-    let composer = Composer { bundles: bundles.iter().map(Candidate::new).collect(), options };
+    check_holds_none(&results, bundles.iter().chain(&missing))?;
+    let came = bundles.iter().map(|bundle| {
+        let is_planned = awaited.is_some_and(|awaited| awaited.holds(&bundle.record.record));
+        let identity = if is_planned { Identity::Planned } else { options.identity };
+        Candidate::came(bundle, identity)
+    });
+    let bundles = came.chain(missing.iter().map(Candidate::awaited)).collect();
+    let composer = Composer { bundles, options };
     let mut published = Published::default();
     published.commit = results.commit(options.now, patience, |tip| {
         let (proposal, outcome) = composer.compose(tip)?;
@@ -170,36 +185,55 @@ pub fn publish(
         Ok(proposal)
     })?;
     published.refused.splice(0..0, refused);
-    published.notices.splice(0..0, results.notices());
+    notices.extend(results.notices());
+    published.notices.splice(0..0, notices);
     Ok(published)
 }
 
-/// Reads every bundle; a folder named twice is read once.
-fn read_all(paths: &[PathBuf]) -> Result<(Vec<Bundle>, Vec<RefusedBundle>), PublishError> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        for folder in read::find(path).map_err(PublishError::NoBundle)? {
-            if !folders.contains(&folder) {
-                folders.push(folder);
-            }
-        }
-    }
-    let (mut bundles, mut refused) = (Vec::new(), Vec::new());
-    for folder in folders {
-        match read::read(&folder) {
-            Ok(bundle) => bundles.push(bundle),
-            Err(why) => refused.push(RefusedBundle { bundle: folder, why: why.into() }),
-        }
-    }
-    Ok((bundles, refused))
+/// What was found at the paths that were named.
+#[derive(Default)]
+struct Found {
+    bundles: Vec<Bundle>,
+    refused: Vec<RefusedBundle>,
+    notices: Vec<String>,
 }
 
-fn check_not_source(options: &Options, bundles: &[Bundle]) -> Result<(), PublishError> {
+/// Reads every bundle; a folder named twice is read once. A path without any is an error, unless
+/// bundles `may_lack`.
+fn read_all(paths: &[PathBuf], may_lack: bool) -> Result<Found, PublishError> {
+    let mut all = Found::default();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        match read::find(path) {
+            Ok(found) => {
+                for folder in found {
+                    if !folders.contains(&folder) {
+                        folders.push(folder);
+                    }
+                }
+            }
+            Err(error) if may_lack => all.notices.push(error.to_string()),
+            Err(error) => return Err(PublishError::NoBundle(error)),
+        }
+    }
+    for folder in folders {
+        match read::read(&folder) {
+            Ok(bundle) => all.bundles.push(bundle),
+            Err(why) => all.refused.push(RefusedBundle { bundle: folder, why: why.into() }),
+        }
+    }
+    Ok(all)
+}
+
+fn check_not_source<'b>(
+    options: &Options,
+    bundles: impl Iterator<Item = &'b Bundle>,
+) -> Result<(), PublishError> {
     let place = match &options.to {
         Target::Local(path) => path.display().to_string(),
         Target::Remote(connection) => connection.url.clone(),
     };
-    let mut repositories = bundles.iter().map(|bundle| &bundle.record.record.repository);
+    let mut repositories = bundles.map(|bundle| &bundle.record.record.repository);
     if repositories.any(|repository| is_address_of(&place, repository)) {
         return Err(PublishError::Source { place });
     }
@@ -207,8 +241,11 @@ fn check_not_source(options: &Options, bundles: &[Bundle]) -> Result<(), Publish
 }
 
 /// Only the measured project's own repository holds the measured commits.
-fn check_holds_none(results: &Results, bundles: &[Bundle]) -> Result<(), PublishError> {
-    let mut commits = bundles.iter().filter_map(|bundle| bundle.record.record.commit.sha.as_ref());
+fn check_holds_none<'b>(
+    results: &Results,
+    bundles: impl Iterator<Item = &'b Bundle>,
+) -> Result<(), PublishError> {
+    let mut commits = bundles.filter_map(|bundle| bundle.record.record.commit.sha.as_ref());
     if commits.any(|sha| results.holds_commit(sha)) {
         return Err(PublishError::Source { place: results.place() });
     }
@@ -231,16 +268,21 @@ fn is_address_of(place: &str, repository: &Repository) -> bool {
     })
 }
 
-/// The command that publishes a bundle again.
-pub fn command_again(bundle: &Path, options: &Options) -> String {
+/// The command that publishes the bundles again, to be pasted.
+pub fn command_again(bundles: &[PathBuf], options: &Options) -> String {
     let word = |path: &Path| quote(&path.to_string_lossy());
+    let mut words = vec!["perftrail publish".to_owned()];
+    words.extend(bundles.iter().map(|bundle| word(bundle)));
+    if let Some(awaited) = &options.awaited {
+        words.extend(["--plan".to_owned(), word(awaited.file())]);
+    }
     let to = match &options.to {
         Target::Local(path) => word(path),
         Target::Remote(connection) => quote(&connection.url),
     };
-    let mut command = format!("perftrail publish {} --to {to}", word(bundle));
+    words.extend(["--to".to_owned(), to]);
     if options.branch != crate::results::BRANCH {
-        command = format!("{command} --branch {}", quote(&options.branch));
+        words.extend(["--branch".to_owned(), quote(&options.branch)]);
     }
-    command
+    words.join(" ")
 }

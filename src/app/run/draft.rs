@@ -12,7 +12,7 @@ use crate::record::{
 
 /// What is true of every run of a plan.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(in crate::app) struct Facts {
     /// The repository whose program runs.
     pub repository: Repository,
     /// Its commit.
@@ -28,7 +28,7 @@ pub(super) struct Facts {
 }
 
 /// The record of `planned` as it stands when perftrail dies right now: `interrupted`.
-pub(super) fn record(
+pub(in crate::app) fn record(
     facts: &Facts,
     plan: &plan::Facts,
     planned: &PlannedRun,

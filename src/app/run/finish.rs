@@ -147,7 +147,10 @@ fn seal(bundle: &BundleWriter, record: &mut Record, redactor: &Redactor) -> Resu
 }
 
 /// Everything that a job or a command line may have put a secret into goes through the redactor.
-fn without_secrets(record: &Record, redactor: &Redactor) -> Result<Record, serde_json::Error> {
+pub(in crate::app) fn without_secrets(
+    record: &Record,
+    redactor: &Redactor,
+) -> Result<Record, serde_json::Error> {
     fn clean(value: &mut serde_json::Value, redactor: &Redactor) {
         match value {
             serde_json::Value::String(text) => *text = redactor.text(text),

@@ -1,13 +1,13 @@
 //! `run`: decides what to do, does it, and leaves one bundle a run.
 
-mod draft;
+pub(super) mod draft;
 mod execute;
-mod finish;
+pub(super) mod finish;
 mod import;
 mod interim;
 mod ledger;
 mod outputs;
-mod prepare;
+pub(super) mod prepare;
 mod profiles;
 mod readings;
 mod values;

@@ -166,11 +166,8 @@ fn claim(commit: &mut Commit, claimed: &CommitSha) {
         return;
     }
     let default_branch = commit.default_branch.take();
-    *commit = Commit { sha: Some(claimed.clone()), default_branch, ..Commit::default() };
     let why = "imported: the commit is not the one that is checked out";
-    for part in ["tree", "parents", "committed", "ref", "merge_base", "changed_paths", "dirty"] {
-        commit.unknown.insert(part.to_owned(), why.to_owned());
-    }
+    *commit = Commit { default_branch, ..Commit::known_by_id(Some(claimed.clone()), why) };
 }
 
 fn planned_before(path: &Path, source: &Source) -> Result<Plan, RunError> {
@@ -184,7 +181,7 @@ fn planned_before(path: &Path, source: &Source) -> Result<Plan, RunError> {
 }
 
 /// Variables that are text; the others bear nothing that we read.
-fn texts(variables: &[(OsString, OsString)]) -> BTreeMap<String, String> {
+pub(in crate::app) fn texts(variables: &[(OsString, OsString)]) -> BTreeMap<String, String> {
     variables
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
@@ -204,7 +201,7 @@ fn local_trigger() -> Trigger {
 }
 
 /// The events whose names may stand in a run's name; another one counts as started by hand.
-fn service(actions: &Actions) -> Option<Origin<'static>> {
+pub(in crate::app) fn service(actions: &Actions) -> Option<Origin<'static>> {
     const EVENTS: [&str; 8] = [
         "schedule",
         "push",
