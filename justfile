@@ -24,6 +24,10 @@ bench *ARGS:
     cargo build --release --locked
     python3 bench/overhead.py {{ ARGS }}
 
+# How well histories are judged, with thresholds; takes files of labelled series
+history *ARGS:
+    cargo run --release --locked --example history-score -- {{ ARGS }}
+
 # Format the sources
 fmt:
     cargo fmt

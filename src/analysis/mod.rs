@@ -1,4 +1,5 @@
 //! Statistics over numbers and runs, pure: the same input always gives the same answer.
 
 pub mod earlier;
+pub mod history;
 pub mod quartiles;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::civil::Date;
 
+use crate::model::metric::Better;
+
 /// Measures a program, keeps the record in a results repository, shows what it found.
 #[derive(Debug, Parser)]
 #[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
@@ -46,6 +48,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// List what the results repository holds
     Runs(RunsArgs),
+    /// Tell levels and change points of a series
+    History(HistoryArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
     /// Print the JSON Schema of a file format
@@ -277,6 +281,26 @@ pub struct RunsArgs {
     pub format: ListFormat,
 }
 
+/// `perftrail history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Judge this plain series: CSV with a `value` column, or JSON; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub series: PathBuf,
+    /// Smaller changes are not told [default: 2%; for exact numbers every change is]
+    #[arg(long, value_name = "SHARE")]
+    pub min_effect: Option<String>,
+    /// Which way the numbers get better [default: neither]
+    #[arg(long, value_enum)]
+    pub better: Option<BetterWord>,
+    /// The numbers' unit, such as s or B
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<String>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: TextFormat,
+}
+
 /// `perftrail fsck`.
 #[derive(Debug, Args)]
 pub struct FsckArgs {
@@ -340,6 +364,38 @@ pub enum ListFormat {
     Text,
     /// JSON, and nothing else on stdout
     Json,
+}
+
+/// The form of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// A chart and a table for people
+    Text,
+    /// Markdown
+    Md,
+    /// JSON, and nothing else on stdout
+    Json,
+}
+
+/// Which way a metric gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BetterWord {
+    /// Less is better
+    Lower,
+    /// More is better
+    Higher,
+    /// A change is only a change
+    Neither,
+}
+
+impl From<BetterWord> for Better {
+    fn from(word: BetterWord) -> Self {
+        match word {
+            BetterWord::Lower => Self::Lower,
+            BetterWord::Higher => Self::Higher,
+            BetterWord::Neither => Self::Neither,
+        }
+    }
 }
 
 /// How processes are measured.

@@ -7,6 +7,7 @@ pub mod screen;
 
 mod destination;
 mod fsck;
+mod history;
 mod import;
 mod publish;
 mod report;
@@ -72,6 +73,7 @@ fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
         Verb::Import(args) => import::import(&edge, &args.kind),
         Verb::Report(args) => report::report(&edge, &args),
         Verb::Runs(args) => runs::runs(&edge, &args),
+        Verb::History(args) => history::history(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
         Verb::Schema(args) => schema(args.of),
         Verb::Completions(args) => {

@@ -40,6 +40,7 @@ const MARKDOWN: &[Template] = &[
     ("section.md", include_str!("../../templates/markdown/section.md")),
     ("row.md", include_str!("../../templates/markdown/row.md")),
     ("log.md", include_str!("../../templates/markdown/log.md")),
+    ("history.md", include_str!("../../templates/markdown/history.md")),
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
 ];
 

@@ -11,6 +11,7 @@ mod chart;
 mod csp;
 mod engine;
 mod escape;
+pub mod history;
 pub mod landing;
 mod link;
 mod markdown;

@@ -15,6 +15,7 @@ mod fake_github;
 mod fsck;
 mod git_server;
 mod github;
+mod history;
 mod import;
 mod layering;
 mod measure;

@@ -1,0 +1,65 @@
+//! A history in words, as a table, as a chart, as Markdown and as JSON.
+
+mod chart;
+mod json;
+mod markdown;
+mod text;
+mod words;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use text::text;
+
+use crate::analysis::history::judgement::Judgement;
+use crate::analysis::history::series::Aside;
+use crate::model::metric::{Better, Unit};
+
+/// One history with what was found in it.
+#[derive(Clone, Debug)]
+pub struct HistoryInput {
+    /// What was measured.
+    pub metric: String,
+    /// What the runs have in common: job, machine, params. Empty for a bare series.
+    pub about: String,
+    /// The metric's unit.
+    pub unit: Unit,
+    /// Which way it gets better.
+    pub better: Better,
+    /// The points, oldest first.
+    pub points: Vec<Shown>,
+    /// What was found.
+    pub judgement: Judgement,
+}
+
+/// A point as it is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// Its number.
+    pub value: Option<f64>,
+    /// The commit; short or long.
+    pub commit: Option<String>,
+    /// When it was measured.
+    pub time: Option<String>,
+    /// The pull request that brought the commit.
+    pub pull_request: Option<u64>,
+    /// The run did not succeed.
+    pub failed: bool,
+    /// Why the number is not judged.
+    pub aside: Option<Aside>,
+}
+
+impl HistoryInput {
+    /// How people name a point: its commit, else its number.
+    fn name_of(&self, at: usize) -> String {
+        match self.points.get(at).and_then(|point| point.commit.as_deref()) {
+            Some(commit) => super::plain::line(commit.get(..8).unwrap_or(commit), 40),
+            None => format!("point {at}"),
+        }
+    }
+
+    /// The metric's name as it may be shown.
+    fn title(&self) -> String {
+        let metric = super::plain::name(&self.metric);
+        if self.about.is_empty() { metric } else { format!("{metric} · {}", self.about) }
+    }
+}
