@@ -15,14 +15,16 @@ test *ARGS:
 lint:
     .ci/run lint
 
-# The slow checks: the README's first command in a fresh clone, the pages in a browser, the bench
+# The slow checks: the README's first command in a fresh clone, the pages in a browser, the bench,
+# publishers that are killed 200 times and fifty at once
 deep:
-    .ci/run walk browser bench
+    .ci/run walk browser bench deep
 
-# What measuring costs, as ratios; `just bench --short` takes a minute
+# What measuring and publishing cost, as ratios; `just bench --short` takes two minutes
 bench *ARGS:
     cargo build --release --locked
     python3 bench/overhead.py {{ ARGS }}
+    python3 bench/publishing.py {{ ARGS }}
 
 # How well histories are judged, with thresholds; takes files of labelled series
 history *ARGS:

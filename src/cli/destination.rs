@@ -116,17 +116,18 @@ pub(super) fn find(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Fo
         Hosts::from_variables(&texts).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
     let address = Address::parse(&place, hosts.server())
         .map_err(|error| Failure::new(ExitCode::Usage, &error))?;
+    let timeout = timeout(args)?;
     let (to, hub) = match address {
         Address::Path(path) => (Target::Local(edge.folder.join(path)), None),
         Address::Url(url) => {
             let hub = hub(edge, &texts, actions.as_ref(), &url)?;
             let credential = credential(&texts);
-            let connection = Connection::new(url, credential, edge.variables.iter().cloned());
+            let mut connection = Connection::new(url, credential, edge.variables.iter().cloned());
+            connection.timeout = connection.timeout.min(timeout);
             (Target::Remote(connection), hub)
         }
     };
     let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
-    let timeout = timeout(args)?;
     Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, config: config.clone() })))
 }
 

@@ -115,6 +115,12 @@ pub enum ResultsError {
         /// The path.
         path: PathBuf,
     },
+    /// There is no room left for what is to be written.
+    #[error("could not {doing}: the disk is full; free some space")]
+    NoRoom {
+        /// What was to be done.
+        doing: &'static str,
+    },
     /// The tip holds a file whose content is not there: a damaged repository. It is never taken
     /// for an empty file.
     #[error("the repository holds {path}, and its content cannot be read: {source}")]
@@ -123,6 +129,22 @@ pub enum ResultsError {
         path: String,
         /// What git said.
         source: git2::Error,
+    },
+    /// No file of ours is so large, and it is not read.
+    #[error(
+        "{path} in the results repository has {bytes} bytes, more than perftrail ever writes there; take it away, then make it anew with `perftrail fsck --rebuild`"
+    )]
+    TooLarge {
+        /// The path in the repository.
+        path: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// No run is so large, and it is not gone through.
+    #[error("{path} in the results repository holds more files than any run; take it away")]
+    TooMany {
+        /// The path in the repository.
+        path: String,
     },
     /// Something of another kind stands where a file or folder of ours has to be.
     #[error("{path} in the results repository is not a plain {wanted}; move it elsewhere")]
@@ -149,6 +171,9 @@ pub enum ResultsError {
         /// How often it was tried.
         tries: u32,
     },
+    /// The branch moved between two looks at it, and what is gone from it is not to be had.
+    #[error("the branch moved while its files were fetched")]
+    Moved,
     /// git could not do something.
     #[error("could not {doing}: {source}")]
     Git {
@@ -164,11 +189,17 @@ impl ResultsError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Remote(RemoteError::Refused { refusal, .. }) => refusal.is_transient(),
+            Self::Moved => true,
             _ => false,
         }
     }
 
     pub(super) fn git(doing: &'static str, source: git2::Error) -> Self {
+        // libgit2 has no code of its own for this, only the system's words.
+        let said = source.message();
+        if said.contains("No space left on device") || said.contains("Disk quota exceeded") {
+            return Self::NoRoom { doing };
+        }
         Self::Git { doing, source }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +42,30 @@ pub(super) fn find(path: &Path) -> Result<Option<PathBuf>, ResultsError> {
     }
 }
 
+/// Begins the names of folders in which a repository is being made, and the file in each that its
+/// maker holds locked for as long as it lives.
+const MAKING: &str = ".perftrail-new-";
+const OWNER: &str = "owner.lock";
+
+/// Removes half repositories beside `path` whose makers are dead; gives how many.
+pub(super) fn remove_unmade(path: &Path) -> usize {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(entries) = fs::read_dir(parent.unwrap_or(Path::new("."))) else { return 0 };
+    let is_dead = |folder: &Path| match fs::File::open(folder.join(OWNER)) {
+        Ok(owner) => owner.try_lock().is_ok(),
+        // Its maker has not come to lock it, and a moment later it has or is dead.
+        Err(_) => fs::metadata(folder)
+            .and_then(|found| found.modified())
+            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age >= LOCK_AGE)),
+    };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(MAKING))
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| is_dead(&entry.path()) && fs::remove_dir_all(entry.path()).is_ok())
+        .count()
+}
+
 /// Makes a bare repository whose HEAD is `branch`.
 ///
 /// It is made beside its place and then moved there, so a publisher that dies halfway leaves no
@@ -51,8 +77,9 @@ pub(super) fn create(path: &Path, branch: &str) -> Result<PathBuf, ResultsError>
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(at)?;
-    let making =
-        tempfile::Builder::new().prefix(".perftrail-new-").tempdir_in(parent).map_err(at)?;
+    let making = tempfile::Builder::new().prefix(MAKING).tempdir_in(parent).map_err(at)?;
+    let owner = fs::File::create(making.path().join(OWNER)).map_err(at)?;
+    owner.lock().map_err(at)?;
     // The temporary folder is for its maker alone; the repository is as open as any other folder.
     let folder = making.path().join("repository");
     let mut options = RepositoryInitOptions::new();
@@ -147,16 +174,49 @@ fn denied(path: &Path, source: io::Error) -> ResultsError {
 /// owner could not write there any more. What cannot be given stays root's: the run is published.
 #[cfg(unix)]
 pub(super) fn give_back(repository: &Repository) {
-    use std::os::unix::fs::{MetadataExt, lchown};
+    use std::os::unix::fs::MetadataExt;
 
     let git_dir = repository.path();
     let Ok(owner) = fs::metadata(git_dir) else { return };
     if owner.uid() == 0 || !rustix::process::geteuid().is_root() {
         return;
     }
-    for entry in walkdir::WalkDir::new(git_dir).into_iter().flatten() {
-        if entry.metadata().is_ok_and(|found| found.uid() == 0) {
-            let _ = lchown(entry.path(), Some(owner.uid()), Some(owner.gid()));
+    let folder = rustix::fs::open(git_dir, FOLDER, rustix::fs::Mode::empty());
+    if let Ok(folder) = folder {
+        give(
+            &folder,
+            rustix::fs::Uid::from_raw(owner.uid()),
+            rustix::fs::Gid::from_raw(owner.gid()),
+        );
+    }
+}
+
+#[cfg(unix)]
+const FOLDER: rustix::fs::OFlags = rustix::fs::OFlags::RDONLY
+    .union(rustix::fs::OFlags::DIRECTORY)
+    .union(rustix::fs::OFlags::NOFOLLOW)
+    .union(rustix::fs::OFlags::CLOEXEC);
+
+/// Gives what is root's in a folder to its owner. The owner may move things about meanwhile, so no
+/// path is followed: each name counts in the folder that is open, and a file with a second name,
+/// which may lie anywhere, is left.
+#[cfg(unix)]
+fn give(folder: &OwnedFd, user: rustix::fs::Uid, group: rustix::fs::Gid) {
+    use rustix::fs::{AtFlags, Dir, FileType, Mode, chownat, openat, statat};
+
+    let Ok(entries) = Dir::read_from(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let Ok(found) = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        if found.st_uid == 0 && (is_folder || found.st_nlink == 1) {
+            let _ = chownat(folder, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW);
+        }
+        if is_folder && let Ok(below) = openat(folder, name, FOLDER, Mode::empty()) {
+            give(&below, user, group);
         }
     }
 }

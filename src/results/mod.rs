@@ -77,7 +77,16 @@ impl Results {
     /// # Errors
     /// As [`Self::open`], and when it cannot be made.
     pub fn open_or_create(target: &Target, branch: &str) -> Result<Self, ResultsError> {
-        Self::with(target, branch, |place| local::create(place, branch))
+        let unmade = match target {
+            Target::Local(place) => local::remove_unmade(place),
+            Target::Remote(_) => 0,
+        };
+        let results = Self::with(target, branch, |place| local::create(place, branch))?;
+        if unmade > 0 {
+            let notice = format!("removed {unmade} half repository of a publish that was killed");
+            results.notices.borrow_mut().push(notice);
+        }
+        Ok(results)
     }
 
     fn with(

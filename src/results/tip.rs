@@ -7,6 +7,12 @@ use super::format::{self, Standing};
 use super::remote::Remote;
 use crate::record::shard::{self, Shard};
 
+/// Largest file that is read. A month of a thousand runs a day has less.
+const FILE_MAX: usize = 128 << 20;
+/// Most files and folders, and the deepest, that are looked at where one run lies.
+const FILES_MAX: usize = 100_000;
+const DEPTH_MAX: usize = 64;
+
 /// The mode bits that tell a plain file from a link.
 pub(super) const KIND_BITS: i32 = 0o170_000;
 pub(super) const PLAIN_FILE: i32 = 0o100_000;
@@ -90,6 +96,7 @@ impl<'r> Tip<'r> {
     }
 
     pub(super) fn blob(&self, id: Oid, path: &str) -> Result<Blob<'r>, ResultsError> {
+        self.check_size(id, path)?;
         match (self.repository.find_blob(id), self.remote) {
             (Ok(blob), _) => return Ok(blob),
             (Err(error), Some(remote)) if error.code() == ErrorCode::NotFound => {
@@ -97,7 +104,23 @@ impl<'r> Tip<'r> {
             }
             (Err(source), _) => return Err(unreadable(path, source)),
         }
-        self.repository.find_blob(id).map_err(|source| unreadable(path, source))
+        self.check_size(id, path)?;
+        self.repository.find_blob(id).map_err(|source| {
+            // All of a newer tip came, and that no longer holds it.
+            let moved = self.remote.is_some_and(Remote::is_whole);
+            if moved { ResultsError::Moved } else { unreadable(path, source) }
+        })
+    }
+
+    /// Whoever may write there may put a file of any size in the place of one of ours.
+    fn check_size(&self, id: Oid, path: &str) -> Result<(), ResultsError> {
+        let header = self.repository.odb().and_then(|odb| odb.read_header(id));
+        match header {
+            Ok((bytes, _)) if bytes > FILE_MAX => {
+                Err(ResultsError::TooLarge { path: path.to_owned(), bytes })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Brings files that will be read, so that a server is asked once for all of them. What does
@@ -153,13 +176,16 @@ impl<'r> Tip<'r> {
     /// # Errors
     /// As [`Self::list`].
     pub fn list_all(&self, path: &str) -> Result<Vec<String>, ResultsError> {
-        let mut files = Vec::new();
-        for entry in self.list(path)? {
-            let below = format!("{path}/{}", entry.name);
-            if entry.is_folder {
-                files.extend(self.list_all(&below)?);
-            } else {
-                files.push(below);
+        let (mut files, mut open) = (Vec::new(), vec![path.to_owned()]);
+        while let Some(folder) = open.pop() {
+            for entry in self.list(&folder)? {
+                let below = format!("{folder}/{}", entry.name);
+                let place = if entry.is_folder { &mut open } else { &mut files };
+                place.push(below);
+            }
+            // One folder may stand in itself again and again under other names.
+            if files.len() + open.len() > FILES_MAX || folder.matches('/').count() > DEPTH_MAX {
+                return Err(ResultsError::TooMany { path: path.to_owned() });
             }
         }
         Ok(files)

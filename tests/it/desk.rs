@@ -132,6 +132,33 @@ impl Desk {
         self.edit(&[path], Some(&entry));
     }
 
+    /// Puts a folder, made before, onto the branch as it is: too much for an index, perhaps.
+    #[track_caller]
+    pub(crate) fn put_tree(&self, path: &str, tree: &str) {
+        let mut below = (path.rsplit('/').next().unwrap_or(path).to_owned(), tree.to_owned());
+        let mut folder = path.to_owned();
+        loop {
+            folder.truncate(folder.rfind('/').unwrap_or(0));
+            let listed = self.git(&["ls-tree", &format!("results:{folder}")]);
+            let others = listed.lines().filter(|line| !line.ends_with(&format!("\t{}", below.0)));
+            let mut entries: Vec<String> = others.map(str::to_owned).collect();
+            entries.push(format!("040000 tree {}\t{}", below.1, below.0));
+            fs::write(self.path("entries"), format!("{}\n", entries.join("\n"))).expect("a file");
+            let made = Command::new("sh")
+                .args(["-c", &format!("git mktree < '{}'", self.path("entries").display())])
+                .current_dir(self.repository())
+                .output()
+                .expect("sh starts");
+            let made = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+            if folder.is_empty() {
+                let commit = self.git(&["commit-tree", "-p", "results", "-m", "By hand", &made]);
+                self.git(&["update-ref", "refs/heads/results", &commit]);
+                return;
+            }
+            below = (folder.rsplit('/').next().unwrap_or(&folder).to_owned(), made);
+        }
+    }
+
     /// Takes files and folders off the branch by the git program, in one commit.
     #[track_caller]
     pub(crate) fn remove(&self, paths: &[&str]) {

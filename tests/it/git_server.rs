@@ -26,6 +26,10 @@ pub(crate) enum Trouble {
     CutBefore,
     /// It is done, and the connection ends before the answer.
     CutAfter,
+    /// No answer comes.
+    Silent,
+    /// Nothing: trouble comes later.
+    Nothing,
 }
 
 pub(crate) struct Server {
@@ -167,10 +171,15 @@ impl State {
                 let _ = answer(stream, &format!("{status} Trouble"), &[], b"on purpose\n");
             }
             Some(Trouble::CutBefore) => {}
+            Some(Trouble::Silent) => {
+                // Until the other side has enough.
+                let mut stream = stream;
+                let _ = stream.read(&mut [0]);
+            }
             Some(Trouble::CutAfter) => {
                 let _ = self.respond(&request);
             }
-            None => {
+            None | Some(Trouble::Nothing) => {
                 if let Ok((status, headers, body)) = self.respond(&request) {
                     let _ = answer(stream, &status, &headers, &body);
                 }

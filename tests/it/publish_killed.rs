@@ -56,17 +56,22 @@ impl Desk {
     /// Kills one publish after another, each a little later in its life, and publishes again.
     fn ordeal(&self) -> u32 {
         let usual = self.usual();
-        let kills = kills();
+        let (kills, mut killed, mut mended) = (kills(), 0, 0);
         for turn in 0..kills {
             let bundle = self.bundle();
             let mut child = self.publish(&bundle).spawn().expect("the program starts");
             // The moments are spread evenly over the life of a publish and a little beyond.
             thread::sleep(usual.mul_f64(1.1 * f64::from(turn) / f64::from(kills)));
             child.kill().expect("it is killed");
-            child.wait().expect("it has ended");
+            killed += u32::from(!child.wait().expect("it has ended").success());
             let mut again = self.publish(&bundle);
-            Answer::of(again.stderr(Stdio::piped())).exits(0);
+            let answer = Answer::of(again.stderr(Stdio::piped())).exits(0);
+            mended += u32::from(answer.stderr.contains("removed "));
         }
+        crate::support::loud(&format!(
+            "{killed} of {kills} publishers died; {mended} left something that was removed"
+        ));
+        assert!(killed > 0, "every publisher was faster than its end");
         kills + 1
     }
 }
@@ -83,6 +88,9 @@ fn check(repository: &std::path::Path, runs: u32) {
     assert_eq!(lines, runs as usize, "one index line a run");
     let commits = git(&["rev-list", "--count", "--no-merges", "results"]);
     assert_eq!(commits, runs.to_string(), "a straight line of commits");
+    let path = repository.to_str().expect("text");
+    let checked = Project::new().perftrail(&["fsck", "--to", path]).exits(0);
+    assert!(checked.stdout.ends_with("no faults\n"), "{}", checked.stdout);
 }
 
 #[test]
@@ -97,17 +105,38 @@ fn a_killed_publisher_to_a_server_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn a_half_made_repository_of_a_killed_publisher_is_removed() {
+    let desk = Desk::new("here".to_owned());
+    let bundle = desk.bundle();
+    let at = |name: &str| desk.project.path(name);
+    fs::create_dir_all(at(".perftrail-new-dead/repository/objects")).expect("folders");
+    fs::write(at(".perftrail-new-dead/owner.lock"), "").expect("a lock");
+    fs::create_dir(at(".perftrail-new-alive")).expect("a folder");
+    let alive = fs::File::create(at(".perftrail-new-alive/owner.lock")).expect("a lock");
+    alive.lock().expect("held");
+    let answer = Answer::of(desk.publish(&bundle).stderr(Stdio::piped())).exits(0);
+    assert!(answer.stderr.contains("removed 1 half repository"), "{}", answer.stderr);
+    assert!(!at(".perftrail-new-dead").exists() && at(".perftrail-new-alive").exists());
+    check(&at("here"), 1);
+}
+
+#[test]
 fn a_killed_publisher_to_a_path_loses_and_doubles_nothing() {
     let desk = Desk::new("here".to_owned());
     let runs = desk.ordeal();
     check(&desk.project.path("here"), runs);
 }
 
+/// Publishers at once: twenty, and fifty in the deep tier.
+fn publishers() -> u32 {
+    if std::env::var_os("PERFTRAIL_DEEP").is_some() { 50 } else { 20 }
+}
+
 #[test]
 fn twenty_publishers_at_once_are_twenty_runs() {
     let server = Server::start();
     let desk = Desk::new(server.url());
-    let bundles: Vec<String> = (0..20).map(|_| desk.bundle()).collect();
+    let bundles: Vec<String> = (0..publishers()).map(|_| desk.bundle()).collect();
     let mut children: Vec<_> = bundles
         .iter()
         .map(|bundle| desk.publish(bundle).spawn().expect("the program starts"))
@@ -115,5 +144,5 @@ fn twenty_publishers_at_once_are_twenty_runs() {
     for child in &mut children {
         assert!(child.wait().expect("it ends").success());
     }
-    check(&server.repository(), 20);
+    check(&server.repository(), publishers());
 }

@@ -9,6 +9,7 @@ mod program;
 mod refusal;
 mod workspace;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,11 @@ use workspace::Workspace;
 
 /// Where the tip is kept in the workspace.
 pub(super) const TIP: &str = "refs/perftrail/tip";
+/// Has git fetch what it is asked for, whatever the workspace holds already.
+const ANEW: &[&str] = &["-c", "fetch.negotiationAlgorithm=noop"];
+/// How every fetch is done.
+const FETCH: &[&str] =
+    &["--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no"];
 /// The oldest git that takes configuration from the environment.
 const GIT_MIN: (u32, u32) = (2, 31);
 /// Host keys of github.com, as its documentation names them. Others are given by the user.
@@ -130,6 +136,8 @@ pub(super) struct Remote {
     git: Git,
     url: String,
     branch: String,
+    /// The server lets nobody ask for single files, so all of the tip is fetched.
+    is_whole: Cell<bool>,
     /// Dropped last: it holds the repository.
     workspace: Workspace,
 }
@@ -164,7 +172,7 @@ impl Remote {
             .map_err(|source| ResultsError::git("make the publisher's workspace", source))?;
         let git = Git::new(connection, &workspace, folder).map_err(at)?;
         let (url, branch) = (connection.url.clone(), branch.to_owned());
-        let remote = Self { git, url, branch, workspace };
+        let remote = Self { git, url, branch, is_whole: Cell::new(false), workspace };
         remote.check_version()?;
         Ok(remote)
     }
@@ -180,6 +188,11 @@ impl Remote {
         &self.url
     }
 
+    /// Whether all of the tip is fetched, for the server gives no single files.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole.get()
+    }
+
     fn check_version(&self) -> Result<(), ResultsError> {
         let answer = self.run(&["version"])?;
         let found = answer.stdout.trim().trim_start_matches("git version ").to_owned();
@@ -193,18 +206,7 @@ impl Remote {
 
     /// Brings the newest commit of the branch, with its folders and without files.
     pub(super) fn refresh(&self, repository: &Repository) -> Result<(), ResultsError> {
-        let spec = format!("+refs/heads/{}:{TIP}", self.branch);
-        let answer = self.run(&[
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--depth=1",
-            "--filter=blob:none",
-            "--no-write-fetch-head",
-            "--recurse-submodules=no",
-            "origin",
-            &spec,
-        ])?;
+        let answer = self.fetch_tip(&[])?;
         if answer.is_success {
             return Ok(());
         }
@@ -219,22 +221,29 @@ impl Remote {
         Err(self.refused("fetch the branch", &answer))
     }
 
+    fn fetch_tip(&self, config: &[&str]) -> Result<Answer, ResultsError> {
+        let spec = format!("+refs/heads/{}:{TIP}", self.branch);
+        let filter = if self.is_whole.get() { "--no-filter" } else { "--filter=blob:none" };
+        let options = [&["--depth=1", filter], FETCH, &["origin", &spec]].concat();
+        self.run(&[config, &["fetch"], &options].concat())
+    }
+
     /// Brings the content of files, in one go.
+    ///
+    /// Servers of the older protocol may filter and yet refuse to be asked for single files, as
+    /// over SSH where nobody lets the newer one through: from them all of the tip is fetched, once.
     pub(super) fn fetch_blobs(&self, ids: &[Oid]) -> Result<(), ResultsError> {
         let ids: Vec<String> = ids.iter().map(Oid::to_string).collect();
-        let mut args = vec![
-            "-c",
-            "fetch.negotiationAlgorithm=noop",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--filter=blob:none",
-            "--no-write-fetch-head",
-            "--recurse-submodules=no",
-            "origin",
-        ];
-        args.extend(ids.iter().map(String::as_str));
-        let answer = self.run(&args)?;
+        let wanted: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let options = [&["--filter=blob:none"], FETCH, &["origin"], &wanted].concat();
+        let mut answer = self.run(&[ANEW, &["fetch"], &options].concat())?;
+        let is_forbidden = answer.said.contains("unadvertised object");
+        if !answer.is_success && is_forbidden {
+            if self.is_whole.replace(true) {
+                return Err(ResultsError::Moved);
+            }
+            answer = self.fetch_tip(ANEW)?;
+        }
         if answer.is_success {
             Ok(())
         } else {

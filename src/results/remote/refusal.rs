@@ -28,6 +28,8 @@ pub enum Refusal {
     HostKey,
     /// The server's certificate is not trusted.
     Certificate,
+    /// No secure connection comes about.
+    Tls,
     /// The server asks to come back later.
     Busy,
     /// The server has trouble of its own.
@@ -119,10 +121,18 @@ const WORDS: &[(Refusal, &[&str])] = &[
             "self-signed certificate",
             "self signed certificate",
             "unable to get local issuer",
+        ],
+    ),
+    (
+        Refusal::Tls,
+        &[
             "ssl_connect",
             "ssl routines",
             "tls handshake",
             "gnutls_handshake",
+            "gnutls, handshake failed",
+            "tls connect error",
+            "unexpected tls packet",
         ],
     ),
     (
@@ -218,6 +228,9 @@ impl Refusal {
             }
             Self::Certificate => {
                 "the server's certificate is not trusted here; install its authority's certificate, or name it in GIT_SSL_CAINFO"
+            }
+            Self::Tls => {
+                "no secure connection comes about; check that the address is right and speaks https, and whether a proxy stands between"
             }
             Self::Busy => "the server asks to come back later; wait some minutes",
             Self::Server => "the server has trouble of its own; try again later",
@@ -336,6 +349,14 @@ mod tests {
         (
             "fatal: unable to access 'https://x/': SSL certificate problem: self-signed certificate",
             Refusal::Certificate,
+        ),
+        (
+            "fatal: unable to access 'https://x/': error:0A00010B:SSL routines::wrong version number",
+            Refusal::Tls,
+        ),
+        (
+            "fatal: unable to access 'https://x/': GnuTLS, handshake failed: The TLS connection was non-properly terminated.",
+            Refusal::Tls,
         ),
         (
             "error: RPC failed; HTTP 503 curl 22 The requested URL returned error: 503",

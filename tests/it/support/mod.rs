@@ -156,3 +156,27 @@ pub(crate) fn git(folder: &Path, home: &Path, args: &[&str]) -> String {
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
+
+/// A port of this machine that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Returns when somebody listens on the port.
+#[track_caller]
+pub(crate) fn wait_for_port(port: u16) {
+    for _ in 0..1000 {
+        if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("nobody listens on port {port}");
+}
+
+/// Says something that nobody is to miss: past what the harness keeps of tests that pass.
+pub(crate) fn loud(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
