@@ -19,6 +19,7 @@ pub mod plan;
 pub mod profile;
 pub mod record;
 pub mod report;
+pub mod trigger;
 
 pub mod actions;
 pub mod bundle;

@@ -1,8 +1,18 @@
-//! What GitHub Actions tells a step through its environment.
+//! GitHub Actions: what it tells a step through its environment, and what a step tells it.
+
+pub mod commands;
+pub mod files;
+pub mod inert;
+pub mod inputs;
+pub mod owner;
 
 use std::collections::BTreeMap;
 
 use crate::record::{Repository, Trigger};
+
+/// Where the Action lives: what workflows name in `uses`. Whoever publishes it elsewhere changes
+/// this line; a test finds the workflows, pages and scripts that say otherwise.
+pub const REPOSITORY: &str = "OWNER/perftrail";
 
 /// The environment of a step, read once.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ const POINTS: usize = 200;
 /// the whole index every time.
 const LINES_MAX: usize = 2000;
 /// So many months back is a run looked for to show beside another.
-const MONTHS_BACK: usize = 24;
+pub(super) const MONTHS_BACK: usize = 24;
 
 /// So many of the newest months are asked for at once; few landing pages need more.
 pub(super) const MONTHS_EXPECTED: usize = 2;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::index::Index;
+use super::index::{Index, MONTHS_BACK};
 use super::log;
 use crate::bundle::read::{self as bundle, Bundle, ReadError};
 use crate::model::status::Status;
@@ -56,6 +56,25 @@ pub fn runs(results: &Results, query: &Query) -> Result<Listing, ResultsError> {
         lines.extend(index.shard(&month)?.lines().rev().filter(|line| query.wants(line)).cloned());
     }
     Ok(Listing { lines, corrupt: index.corrupt().collect() })
+}
+
+/// The newest runs of one history, oldest first, at most `max` of them.
+///
+/// # Errors
+/// When the repository cannot be read.
+pub fn history(results: &Results, key: &str, max: usize) -> Result<Vec<Line>, ResultsError> {
+    let tip = results.tip()?;
+    let mut index = Index::new(&tip)?;
+    let mut lines: Vec<Line> = Vec::new();
+    for month in index.months().iter().take(MONTHS_BACK).cloned().collect::<Vec<_>>() {
+        if lines.len() >= max {
+            break;
+        }
+        lines.extend(index.shard(&month)?.lines().rev().filter(|line| line.key == key).cloned());
+    }
+    lines.truncate(max);
+    lines.reverse();
+    Ok(lines)
 }
 
 impl Query {

@@ -13,7 +13,8 @@ use crate::model::metric::Better;
 #[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
-    3 the job failed, or fsck found faults · 6 could not publish. Several at once: 6 before 3."
+    3 the job failed, or fsck found faults · 5 may not run here, or another commit is checked out · \
+    6 could not publish. Several at once: 6 before 3."
 )]
 pub struct Cli {
     /// What to do.
@@ -52,6 +53,8 @@ pub enum Verb {
     History(HistoryArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
+    /// The step of a GitHub workflow: reads the Action's inputs from the environment
+    Action(ActionArgs),
     /// Print the JSON Schema of a file format
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -317,6 +320,23 @@ pub struct FsckArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: ListFormat,
+}
+
+/// `perftrail action`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ActionArgs {
+    /// Which part of the step
+    #[arg(value_enum, default_value_t = ActionStage::Main)]
+    pub stage: ActionStage,
+}
+
+/// The parts of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ActionStage {
+    /// The step itself
+    Main,
+    /// The end of the job: publishes what the step left behind
+    Post,
 }
 
 /// `perftrail schema`.

@@ -140,7 +140,8 @@ fn timeout(args: &TargetArgs) -> Result<Duration, Failure> {
     })
 }
 
-fn texts(edge: &Edge) -> BTreeMap<String, String> {
+/// The variables that are text.
+pub(super) fn texts(edge: &Edge) -> BTreeMap<String, String> {
     edge.variables
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::args::{FsckArgs, ListFormat};
 use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
-use super::screen::{JobOutput, Screen};
+use super::screen::JobOutput;
 use super::{Edge, print, publish};
 use crate::app::fsck::{self as app, Checked, RebuildError, Rebuilt};
 use crate::app::publish::Pages;
@@ -22,7 +22,7 @@ const SHOWN_MAX: usize = 200;
 
 /// Checks the results repository, after making anew what can be made, if that was asked for.
 pub(super) fn fsck(edge: &Edge, args: &FsckArgs) -> Result<u8, Failure> {
-    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let screen = edge.screen(JobOutput::Kept);
     let config = publish::load(edge, args.config.as_deref())?;
     let to = match destination::find(edge, &args.target, &config)? {
         Found::There(to) => to,

@@ -7,7 +7,7 @@ use super::args::{ImportFilesArgs, ImportKind};
 use super::destination;
 use super::failure::{ExitCode, Failure};
 use super::run::{additional, conclude, exit_code, params, variant};
-use super::screen::{JobOutput, Screen};
+use super::screen::JobOutput;
 use crate::app::run::{self as app, Import, Request};
 use crate::app::watch::Watch;
 use crate::config::overrides::Overrides;
@@ -24,7 +24,7 @@ pub(super) fn import(edge: &Edge, kind: &ImportKind) -> Result<u8, Failure> {
 }
 
 fn files(edge: &Edge, args: &ImportFilesArgs) -> Result<u8, Failure> {
-    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let screen = edge.screen(JobOutput::Kept);
     let import = Import {
         folder: folder(edge, args)?,
         job: args.job.clone(),

@@ -1,6 +1,7 @@
 //! The edge: reads the command line, calls the use case, prints, and turns the outcome into an
 //! exit code.
 
+mod action;
 pub mod args;
 pub mod failure;
 pub mod screen;
@@ -14,11 +15,14 @@ mod report;
 mod run;
 mod runs;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode as ProcessExitCode;
 
 use clap::{CommandFactory, Parser};
 
+use crate::actions::inert;
 use crate::clock::Clock;
 use crate::measure;
 use crate::{config, record};
@@ -26,8 +30,11 @@ use args::{Cli, SchemaOf, Talk, Verb};
 use failure::{ExitCode, Failure};
 use screen::Volume;
 
+/// The program's other name, for the end of the Action's step.
+const POST_NAME: &str = "perftrail-post";
+
 /// What everything at the edge needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Edge {
     /// The folder we were started in.
     folder: std::path::PathBuf,
@@ -41,18 +48,45 @@ struct Edge {
     clock: Clock,
 }
 
+impl Edge {
+    /// Whether a step of a workflow started us, so that a runner reads what we print.
+    fn is_in_actions(&self) -> bool {
+        self.variables.iter().any(|(name, value)| name == "GITHUB_ACTIONS" && value == "true")
+    }
+
+    /// What people see.
+    fn screen(&self, job_output: screen::JobOutput) -> screen::Screen {
+        screen::Screen::new(self.volume, job_output).read_by_runner(self.is_in_actions())
+    }
+}
+
 /// The whole program: reads the command line, does it, prints what went wrong, once.
 pub fn main() -> ProcessExitCode {
     let started_by = measure::parent_now();
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(words(std::env::args_os()));
     match dispatch(cli, started_by) {
         Ok(code) => ProcessExitCode::from(code),
         Err(failure) => {
+            let mut text = failure.text();
+            if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+                text = text.lines().map(|line| inert::line(line) + "\n").collect();
+            }
             // A closed standard error is no reason to fail otherwise.
-            let _ = io::stderr().lock().write_all(failure.text().as_bytes());
+            let _ = io::stderr().lock().write_all(text.as_bytes());
             ProcessExitCode::from(failure.code as u8)
         }
     }
+}
+
+/// The command line. A container is started at the end of a job by one name alone, without
+/// arguments of its own: under that name the program is the end of the Action's step.
+fn words(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let given: Vec<OsString> = given.collect();
+    let name = given.first().map(Path::new).and_then(Path::file_name);
+    if name.is_some_and(|name| name == POST_NAME) {
+        return [POST_NAME, "action", "post"].map(OsString::from).to_vec();
+    }
+    given
 }
 
 fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
@@ -75,6 +109,7 @@ fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
         Verb::Runs(args) => runs::runs(&edge, &args),
         Verb::History(args) => history::history(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
+        Verb::Action(args) => action::action(&edge, args),
         Verb::Schema(args) => schema(args.of),
         Verb::Completions(args) => {
             let mut script = Vec::new();

@@ -21,7 +21,7 @@ use crate::source::{configuration, git};
 
 /// Publishes bundles that are there already.
 pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
-    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let screen = edge.screen(JobOutput::Kept);
     let config = load(edge, args.config.as_deref())?;
     let to = match destination::find(edge, &args.target, &config)? {
         Found::There(to) => to,

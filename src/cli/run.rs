@@ -22,7 +22,7 @@ use crate::model::status::Status;
 
 /// Measures, publishes when asked to, and shows what was found.
 pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
-    let screen = Screen::new(edge.volume, job_output(edge.volume, args.format));
+    let screen = edge.screen(job_output(edge.volume, args.format));
     let request = request(edge, args)?;
     let prepared = app::prepare(request)?;
     prepared.remarks.iter().for_each(|remark| screen.detail(remark));
@@ -82,7 +82,8 @@ fn job_output(volume: Volume, format: Format) -> JobOutput {
     }
 }
 
-fn listen(edge: &Edge, stop: &Stop) -> Result<(), Failure> {
+/// From now on signals end the job, not this process.
+pub(super) fn listen(edge: &Edge, stop: &Stop) -> Result<(), Failure> {
     let failed = |error| Failure::new(ExitCode::Internal, &error);
     stop.listen_to_signals().map_err(failed)?;
     // In CI the shell that runs a step does not forward signals: its end is the only sign.
@@ -189,7 +190,8 @@ fn command(words: &[OsString]) -> Result<Option<BareCommand>, Failure> {
     Ok(Some(BareCommand::Argv(argv)))
 }
 
-fn timeout(text: Option<&str>) -> Result<Option<std::time::Duration>, Failure> {
+/// A time limit.
+pub(super) fn timeout(text: Option<&str>) -> Result<Option<std::time::Duration>, Failure> {
     text.map(|text| {
         scalar::duration(text).ok_or_else(|| {
             Failure::usage(format!("`{text}` is no time limit"))
@@ -199,7 +201,8 @@ fn timeout(text: Option<&str>) -> Result<Option<std::time::Duration>, Failure> {
     .transpose()
 }
 
-fn profiler(word: Option<&str>) -> Result<Option<Profiler>, Failure> {
+/// A profiler by its name.
+pub(super) fn profiler(word: Option<&str>) -> Result<Option<Profiler>, Failure> {
     word.map(|word| {
         Profiler::from_word(word).ok_or_else(|| {
             let known: Vec<&str> = Profiler::ALL.iter().map(|one| one.as_str()).collect();

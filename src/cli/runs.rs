@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::{ListFormat, RunsArgs};
 use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
-use super::screen::{JobOutput, Screen};
+use super::screen::JobOutput;
 use super::{Edge, print, publish};
 use crate::app::runs::{self, Query};
 use crate::app::watch::Watch;
@@ -22,7 +22,7 @@ use crate::results::Results;
 
 /// Lists what the results repository holds, newest first.
 pub(super) fn runs(edge: &Edge, args: &RunsArgs) -> Result<u8, Failure> {
-    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let screen = edge.screen(JobOutput::Kept);
     let config = publish::load(edge, args.config.as_deref())?;
     let to = match destination::find(edge, &args.target, &config)? {
         Found::There(to) => to,

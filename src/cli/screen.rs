@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::actions::inert::{self, Inert};
 use crate::app::watch::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -40,6 +41,8 @@ pub struct Screen {
     job_output: JobOutput,
     bar: Option<ProgressBar>,
     last_plain: Arc<Mutex<Duration>>,
+    /// A runner reads along: nothing that others wrote may be a command to it.
+    is_read_by_runner: bool,
 }
 
 impl Screen {
@@ -54,11 +57,23 @@ impl Screen {
             );
             bar
         });
-        Self { volume, job_output, bar, last_plain: Arc::new(Mutex::new(Duration::ZERO)) }
+        Self {
+            volume,
+            job_output,
+            bar,
+            last_plain: Arc::new(Mutex::new(Duration::ZERO)),
+            is_read_by_runner: false,
+        }
+    }
+
+    /// The same for a step of a workflow, whose log a runner reads for commands.
+    pub fn read_by_runner(self, yes: bool) -> Self {
+        Self { is_read_by_runner: yes, ..self }
     }
 
     /// A closed standard error is no reason to stop.
     fn put(&self, line: &str) {
+        let line = if self.is_read_by_runner { inert::line(line) } else { line.to_owned() };
         let write = || {
             let _ = writeln!(io::stderr().lock(), "perftrail: {line}");
         };
@@ -110,7 +125,8 @@ impl Watch for Screen {
 
     fn sinks(&self) -> (Box<dyn Write + Send>, Box<dyn Write + Send>) {
         let sink = |stream: Stream| -> Box<dyn Write + Send> {
-            Box::new(Sink { stream, bar: self.bar.clone() })
+            let sink = Sink { stream, bar: self.bar.clone() };
+            if self.is_read_by_runner { Box::new(Inert::new(sink)) } else { Box::new(sink) }
         };
         match self.job_output {
             JobOutput::Same => (sink(Stream::Out), sink(Stream::Err)),

@@ -234,6 +234,12 @@ pub static TRIGGERS: Table = Table {
             "[]",
             "Nothing runs when a pull request or push changes only such files.",
         ),
+        key(
+            "skip_unchanged",
+            Kind::Truth,
+            "false",
+            "A schedule runs nothing when the results hold a successful scheduled run of every job at this commit.",
+        ),
         key("drafts", Kind::Truth, "false", "Whether draft pull requests are measured."),
         key("branches", GLOBS, "every branch", "Pushes to other branches are not measured."),
         key("bases", GLOBS, "every branch", "Pull requests into other branches are not measured."),

@@ -82,6 +82,8 @@ pub struct History {
 pub struct Triggers {
     /// Nothing runs when only such files changed.
     pub skip_when_only: Vec<String>,
+    /// Whether a schedule runs nothing for a commit whose jobs a schedule has measured already.
+    pub skip_unchanged: bool,
     /// Whether draft pull requests are measured.
     pub drafts: bool,
     /// Branches whose pushes are measured; empty: all.
@@ -236,6 +238,7 @@ impl Triggers {
         let labels = section.texts("labels").unwrap_or_default();
         Self {
             skip_when_only: patterns::globs(&section, "skip_when_only"),
+            skip_unchanged: section.truth("skip_unchanged").unwrap_or_default(),
             drafts: section.truth("drafts").unwrap_or_default(),
             branches: patterns::globs(&section, "branches"),
             bases: patterns::globs(&section, "bases"),

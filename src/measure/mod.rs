@@ -6,6 +6,7 @@
 //! `/proc`; two *stream* threads and the *follower* read what the job prints and reports. The
 //! calling thread ends the job when it has to, and tells of progress.
 
+mod apart;
 mod cgroup;
 mod collector;
 mod command;
@@ -35,6 +36,7 @@ mod summary;
 mod system;
 mod tree;
 
+pub use apart::{Apart, ApartEnd, keep_to_itself};
 pub use command::{MeterKind, MeterOptions, Places, Sinks, StepCommand};
 pub use disturbance::{Disturbances, Window};
 pub use error::MeasureError;

@@ -166,7 +166,7 @@ fn start_reaper(
 
 fn wake_on_stop(stop: &Stop, events: &Sender<Event>) {
     let events = events.clone();
-    stop.on_request(Some(Box::new(move || {
+    stop.on_request(Some(Box::new(move |_| {
         let _ = events.send(Event::Stop);
     })));
 }

@@ -51,7 +51,7 @@ pub struct Stop {
 struct State {
     cause: Option<StopCause>,
     requests: u32,
-    wake: Option<Box<dyn Fn() + Send>>,
+    wake: Option<Box<dyn Fn(StopCause) + Send>>,
 }
 
 impl std::fmt::Debug for State {
@@ -75,7 +75,7 @@ impl Stop {
             state.cause.get_or_insert(cause);
             state.requests = state.requests.saturating_add(1);
             if let Some(wake) = &state.wake {
-                wake();
+                wake(cause);
             }
         });
     }
@@ -90,8 +90,15 @@ impl Stop {
         self.with(|state| state.requests)
     }
 
-    pub(super) fn on_request(&self, wake: Option<Box<dyn Fn() + Send>>) {
-        self.with(|state| state.wake = wake);
+    /// Calls `wake` with each request from now on, and at once where somebody has asked already.
+    /// It must not ask this handle anything.
+    pub(super) fn on_request(&self, wake: Option<Box<dyn Fn(StopCause) + Send>>) {
+        self.with(|state| {
+            if let (Some(cause), Some(wake)) = (state.cause, &wake) {
+                wake(cause);
+            }
+            state.wake = wake;
+        });
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -165,7 +172,7 @@ mod tests {
         let stop = Stop::new();
         let heard = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&heard);
-        stop.on_request(Some(Box::new(move || {
+        stop.on_request(Some(Box::new(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         })));
         assert_eq!((stop.cause(), stop.requests()), (None, 0));

@@ -1,9 +1,13 @@
 //! The only place with `unsafe`: what neither the standard library nor rustix offers.
 //!
-//! Three things need it: `wait4`, which alone gives the resource usage of exactly one process;
-//! `waitid` with the pid of what it found; and the few calls a child makes between fork and exec.
+//! Four things need it: `wait4`, which alone gives the resource usage of exactly one process;
+//! `waitid` with the pid of what it found; the few calls a child makes between fork and exec; and
+//! the memory that the kernel shows as this process's environment.
 
-#![expect(unsafe_code, reason = "wait4, waitid and pre_exec have no safe form")]
+#![expect(
+    unsafe_code,
+    reason = "wait4, waitid, pre_exec and the environment's memory have no safe form"
+)]
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -215,5 +219,34 @@ pub(super) fn hear_of_children() {
     // SAFETY: setting a default disposition runs no code of ours.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+}
+
+unsafe extern "C" {
+    /// The variables of this process, as POSIX has them; ends with a null pointer.
+    static environ: *const *mut libc::c_char;
+}
+
+/// Overwrites the values of those variables where the kernel shows them, `/proc/self/environ`.
+/// From then on they are empty. Call it before any other thread runs.
+pub(super) fn blank_environment(is_secret: impl Fn(&std::ffi::OsStr) -> bool) {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    // SAFETY: `environ` points to an array of pointers to C strings that ends with a null pointer,
+    // unless the process has none. No other thread runs, so nobody reads or moves them meanwhile.
+    // Only bytes before a string's end are written, all of them with its end.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = std::ffi::CStr::from_ptr(*entry).to_bytes();
+            let length = text.len();
+            let equals = text.iter().position(|byte| *byte == b'=');
+            if let Some(at) =
+                equals.filter(|at| is_secret(std::ffi::OsStr::from_bytes(&text[..*at])))
+            {
+                (*entry).add(at + 1).write_bytes(0, length - at - 1);
+            }
+            entry = entry.add(1);
+        }
     }
 }

@@ -42,6 +42,8 @@ const MARKDOWN: &[Template] = &[
     ("log.md", include_str!("../../templates/markdown/log.md")),
     ("history.md", include_str!("../../templates/markdown/history.md")),
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
+    ("summary.md", include_str!("../../templates/markdown/summary.md")),
+    ("summary_trend.md", include_str!("../../templates/markdown/summary_trend.md")),
 ];
 
 impl Language {

@@ -15,22 +15,22 @@ pub(crate) const README_MAX: usize = 64 * 1024;
 const REST_MAX: usize = 80;
 
 /// A stretch of the document whose rows may be left out.
-struct Part {
+pub(super) struct Part {
     /// Stands always.
-    head: String,
-    rows: Vec<String>,
+    pub(super) head: String,
+    pub(super) rows: Vec<String>,
     /// Stands after the rows, when there are any.
-    foot: String,
+    pub(super) foot: String,
     /// Which rows stay.
-    keep: Keep,
+    pub(super) keep: Keep,
     /// Rows that the view left out already.
-    left_out: usize,
+    pub(super) left_out: usize,
     /// What rows are called, and where those left out are.
-    words: (&'static str, &'static str),
+    pub(super) words: (&'static str, &'static str),
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Keep {
+pub(super) enum Keep {
     First,
     Last,
 }
@@ -52,18 +52,36 @@ fn head(view: &RunView, engine: &Engine) -> Result<Vec<Part>, ReportError> {
     struct Intro<'a> {
         view: &'a RunView,
     }
-    let mut alerts = Vec::new();
-    for alert in &view.alerts {
-        alerts.push(engine.render("alert.md", alert)?);
-    }
-    let intro = Part {
-        head: engine.render("intro.md", &Intro { view })?,
-        rows: alerts,
+    let intro = with_alerts(view, engine.render("intro.md", &Intro { view })?, engine)?;
+    let numbers = headline(view);
+    let facts = view.facts.iter().map(|fact| vec![Cell::text(fact.label), fact.value.clone()]);
+    let facts = Table::new(
+        "",
+        &[column("About", ColumnKind::Text), column("This run", ColumnKind::Text)],
+        facts,
+    );
+    Ok(vec![intro, table(&numbers, engine)?, table(&facts, engine)?])
+}
+
+/// A head, and what a reader must know before the numbers.
+pub(super) fn with_alerts(
+    view: &RunView,
+    head: String,
+    engine: &Engine,
+) -> Result<Part, ReportError> {
+    let rows = view.alerts.iter().map(|alert| engine.render("alert.md", alert));
+    Ok(Part {
+        head,
+        rows: rows.collect::<Result<_, _>>()?,
         foot: String::new(),
         keep: Keep::First,
         left_out: 0,
         words: ("notices", "stats.json"),
-    };
+    })
+}
+
+/// The first numbers, beside those of the earlier run.
+pub(super) fn headline(view: &RunView) -> Table {
     let mut columns = vec![
         column("Metric", ColumnKind::Text),
         column("Value", ColumnKind::Number),
@@ -83,14 +101,7 @@ fn head(view: &RunView, engine: &Engine) -> Result<Vec<Part>, ReportError> {
         cells.push(row.certainty.clone());
         cells
     });
-    let numbers = Table::new("", &columns, rows);
-    let facts = view.facts.iter().map(|fact| vec![Cell::text(fact.label), fact.value.clone()]);
-    let facts = Table::new(
-        "",
-        &[column("About", ColumnKind::Text), column("This run", ColumnKind::Text)],
-        facts,
-    );
-    Ok(vec![intro, table(&numbers, engine)?, table(&facts, engine)?])
+    Table::new("", &columns, rows)
 }
 
 const fn column(title: &'static str, kind: ColumnKind) -> Column {
@@ -112,7 +123,7 @@ fn section_parts(section: &Section, engine: &Engine) -> Result<Vec<Part>, Report
     Ok(parts)
 }
 
-fn table(table: &Table, engine: &Engine) -> Result<Part, ReportError> {
+pub(super) fn table(table: &Table, engine: &Engine) -> Result<Part, ReportError> {
     let render = |row: &Row| engine.render("row.md", row);
     Ok(Part {
         head: engine.render("table.md", table)?,
@@ -149,7 +160,7 @@ fn fence(lines: &[String]) -> String {
 }
 
 /// The parts in order, with as many rows as `max` bytes hold.
-fn fitted(parts: &[Part], max: usize) -> String {
+pub(super) fn fitted(parts: &[Part], max: usize) -> String {
     let fixed: usize = parts.iter().map(|part| part.head.len() + part.foot.len() + REST_MAX).sum();
     let needs: Vec<usize> =
         parts.iter().map(|part| part.rows.iter().map(String::len).sum()).collect();

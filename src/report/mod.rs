@@ -17,6 +17,7 @@ mod link;
 mod markdown;
 mod page;
 mod plain;
+pub mod summary;
 pub mod terminal;
 mod timeline;
 mod trend;

@@ -5,15 +5,8 @@
 
 use std::fmt::Write as _;
 
-/// Whether a character is not seen, or changes how others are seen: controls, bidi controls,
-/// zero-width and other invisible ones. Line breaks and tabs count too.
-pub(crate) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
+pub(crate) use crate::model::text::is_hidden;
+use crate::model::text::without_sequences;
 
 /// `text` as one line of at most about `max` characters. Line breaks and tabs become spaces,
 /// other hidden characters their code (`[U+202E]`), and a cut is said.
@@ -60,57 +53,6 @@ fn push_visible(shown: &mut String, c: char) {
             let _ = write!(shown, "[U+{:04X}]", u32::from(c));
         }
         c => shown.push(c),
-    }
-}
-
-/// The characters of `text` without terminal sequences. A sequence that never ends takes no more
-/// than the rest of its line.
-fn without_sequences(text: &str) -> impl Iterator<Item = char> {
-    let mut chars = text.chars().peekable();
-    std::iter::from_fn(move || {
-        loop {
-            match chars.next()? {
-                '\u{1b}' => match chars.peek() {
-                    Some('[') => {
-                        chars.next();
-                        skip_control(&mut chars);
-                    }
-                    Some(']' | 'P' | 'X' | '^' | '_') => {
-                        chars.next();
-                        skip_string(&mut chars);
-                    }
-                    Some(' '..='~') => {
-                        while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-                        chars.next_if(|c| matches!(c, '0'..='~'));
-                    }
-                    _ => {}
-                },
-                '\u{9b}' => skip_control(&mut chars),
-                c => return Some(c),
-            }
-        }
-    })
-}
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-/// Parameters and the final character of a control sequence.
-fn skip_control(chars: &mut Chars<'_>) {
-    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-    chars.next_if(|c| matches!(c, '@'..='~'));
-}
-
-/// A string (window titles, links) up to its end.
-fn skip_string(chars: &mut Chars<'_>) {
-    while let Some(c) = chars.next_if(|c| *c != '\n') {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' => {
-                chars.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::ReportError;
 use super::axis::Axis;
 use super::engine::Engine;
+use super::timeline;
 use super::view::{amount, day_and_commit, plural};
 use crate::model::metric::{self, Unit};
 use crate::model::quantity;
@@ -108,6 +109,11 @@ impl<'a> Trend<'a> {
             _ => None,
         };
         change.map_or_else(String::new, |change| format!(", {change} from the run before"))
+    }
+
+    /// The trend as a row of signs.
+    pub(crate) fn spark(&self, width: usize) -> String {
+        timeline::spark(&self.values().collect::<Vec<f64>>(), width)
     }
 
     /// The trend in words.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,6 +49,35 @@ pub fn describe(folder: &Path) -> Source {
     }
 }
 
+/// The commit that `name` stands for in the repository around `folder`: a branch, one of its
+/// remote, a tag or the start of a commit; `None` when there is none.
+pub fn resolve(folder: &Path, name: &str) -> Option<CommitSha> {
+    if name.starts_with('-') {
+        return None;
+    }
+    let git = Git { folder };
+    let short = name.trim_start_matches("refs/heads/");
+    let names = [name.to_owned(), format!("refs/remotes/origin/{short}")];
+    names.iter().find_map(|name| {
+        let commit = format!("{name}^{{commit}}");
+        git.line(&["rev-parse", "-q", "--verify", "--end-of-options", &commit])
+            .ok()
+            .and_then(|text| CommitSha::parse(&text))
+    })
+}
+
+/// The paths that differ between two commits; `None` when one of them is not in this clone.
+pub fn changed_between(
+    folder: &Path,
+    before: &CommitSha,
+    after: &CommitSha,
+) -> Option<Vec<String>> {
+    let range = [before.as_str(), after.as_str()];
+    let args =
+        ["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", range[0], range[1], "--"];
+    Git { folder }.output(&args).ok().map(|bytes| split_nul(&bytes).collect())
+}
+
 fn without_repository(folder: &Path, reason: &str) -> Source {
     let mut commit = Commit::default();
     for part in [
@@ -73,6 +104,17 @@ fn folder_name(folder: &Path) -> Option<String> {
     folder.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
+/// A repository says in its configuration what git runs. Root would run it for whoever may write
+/// there, so git runs as the owner of the folder.
+fn as_owner(command: &mut Command, folder: &Path) {
+    if let Ok(found) = std::fs::metadata(folder)
+        && found.uid() != 0
+        && rustix::process::geteuid().is_root()
+    {
+        command.gid(found.gid()).uid(found.uid());
+    }
+}
+
 struct Git<'a> {
     folder: &'a Path,
 }
@@ -80,7 +122,9 @@ struct Git<'a> {
 impl Git<'_> {
     /// Standard output of git with these arguments, or why there is none.
     fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, String> {
-        let result = Command::new("git")
+        let mut command = Command::new("git");
+        as_owner(&mut command, self.folder);
+        let result = command
             .arg("-C")
             .arg(self.folder)
             // The work tree may belong to another user (a container's root reads a runner's files);

@@ -110,3 +110,67 @@ fn links_between_pages_lead_somewhere() {
     }
     assert!(links > 10, "only {links} links were found");
 }
+
+/// The keys right under `section` of a YAML file that is written one key a line.
+fn yaml_keys(text: &str, section: &str) -> Vec<String> {
+    let inside = text.lines().skip_while(|line| *line != format!("{section}:")).skip(1);
+    let of_section = inside.take_while(|line| line.is_empty() || line.starts_with(' '));
+    let keys = of_section.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    keys.map(|line| line.trim().trim_end_matches(':').to_owned()).collect()
+}
+
+/// The first cells of the table under a heading.
+fn first_cells(page: &str, heading: &str) -> Vec<String> {
+    let (_, rest) = page.split_once(&format!("\n## {heading}\n")).expect("the heading");
+    let section = rest.split("\n## ").next().unwrap_or_default();
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    cells.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_action_and_its_page_name_what_the_program_reads_and_writes() {
+    use perftrail::actions::inputs::{INPUTS, OUTPUTS};
+    let action = fs::read_to_string(root().join("action.yml")).expect("the action");
+    let page = fs::read_to_string(root().join("docs/action.md")).expect("the page");
+    for (section, heading, known) in [("inputs", "Inputs", INPUTS), ("outputs", "Outputs", OUTPUTS)]
+    {
+        assert_eq!(yaml_keys(&action, section), known, "action.yml");
+        assert_eq!(first_cells(&page, heading), known, "docs/action.md");
+    }
+    let setup = fs::read_to_string(root().join("setup/action.yml")).expect("the setup action");
+    for input in yaml_keys(&setup, "inputs") {
+        assert!(page.contains(&format!("`{input}`")), "{input}");
+    }
+}
+
+/// Workflows, pages and scripts name the Action as the program does.
+#[test]
+fn the_action_has_one_name() {
+    use perftrail::actions::REPOSITORY;
+    let (_, name) = REPOSITORY.split_once('/').expect("owner and name");
+    let mut seen = 0;
+    for file in walkdir::WalkDir::new(root()).into_iter().filter_entry(|entry| {
+        !matches!(
+            entry.file_name().to_str(),
+            Some("target" | ".git" | "perftrail-out" | "perftrail-results")
+        )
+    }) {
+        let file = file.expect("an entry").into_path();
+        let is_told = ["md", "yml", "sh", "toml"]
+            .iter()
+            .any(|ext| file.extension().is_some_and(|e| e == *ext));
+        let Some(text) = fs::read_to_string(&file).ok().filter(|_| is_told) else { continue };
+        for line in
+            text.lines().filter(|line| line.contains("uses: ") || line.starts_with("repository="))
+        {
+            let word =
+                line.split("uses: ").nth(1).unwrap_or(line).trim_start_matches("repository=");
+            let slug: Vec<&str> = word.split(['/', '@', ',', ' ']).take(2).collect();
+            if slug.get(1) == Some(&name) {
+                seen += 1;
+                assert_eq!(slug.join("/"), REPOSITORY, "{}: {line}", file.display());
+            }
+        }
+    }
+    assert!(seen >= 5, "{seen}");
+}

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says why and ends"
 )]
 
+mod action;
 mod configuration;
 mod dependencies;
 mod desk;

@@ -52,6 +52,8 @@ pub struct Prepared {
     pub config: Config,
     /// What will run.
     pub plan: Plan,
+    /// The configuration's file; `None` where there is none.
+    pub config_file: Option<PathBuf>,
     /// The folder that paths of the configuration are relative to.
     pub root: PathBuf,
     /// Where bundles go.
@@ -112,6 +114,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
         shell: shell(&texts),
         output: request.folder.join(request.output),
         config: found.config,
+        config_file: found.file,
         plan,
         root,
         meter: request.meter,

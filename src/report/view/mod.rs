@@ -15,7 +15,7 @@ pub(crate) use cell::{Cell, Column, ColumnKind, Row, Section, Table};
 pub(crate) use details::plural;
 pub(crate) use head::{Alert, Fact, StatusView, Tone, Verdict};
 pub(crate) use metrics::{MetricRow, UNIT_MAX, amount, label_of};
-pub(crate) use moments::{day_and_commit, utc_minutes};
+pub(crate) use moments::{day_and_commit, longest_phases, utc_minutes};
 
 use super::timeline::Timeline;
 use super::{LogTail, RunPageInput, plain};

@@ -37,16 +37,7 @@ pub(crate) fn day_and_commit(line: &Line) -> String {
 
 /// The phases of the job: one row each, or one for all of a name where names come again.
 pub(crate) fn phases(record: &Record) -> Section {
-    let mut by_name: BTreeMap<(&str, &str), Vec<&Phase>> = BTreeMap::new();
-    let mut order = Vec::new();
-    for phase in &record.phases {
-        let key = (phase.step.as_str(), phase.name.as_str());
-        let group = by_name.entry(key).or_default();
-        if group.is_empty() {
-            order.push(key);
-        }
-        group.push(phase);
-    }
+    let groups = by_name(record);
     let lead = if record.phases.is_empty() {
         vec![
             "The job named no phases. A line `{\"phase\": \"NAME\", \"event\": \"begin\"}` in \
@@ -56,13 +47,39 @@ pub(crate) fn phases(record: &Record) -> Section {
     } else {
         Vec::new()
     };
-    let table = if order.len() == record.phases.len() {
+    let table = if groups.len() == record.phases.len() {
         single(record)
     } else {
-        grouped(order.iter().filter_map(|key| by_name.get(key).map(Vec::as_slice)))
+        grouped(groups.iter().map(Vec::as_slice))
     };
     let table = if record.steps.len() > 1 { table } else { table.without("Step") };
     Section::new("phases", "Phases", lead, vec![table])
+}
+
+/// Phases of one step and name together, in the order in which they first began.
+fn by_name(record: &Record) -> Vec<Vec<&Phase>> {
+    let mut groups: Vec<Vec<&Phase>> = Vec::new();
+    let mut at: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for phase in &record.phases {
+        let place = *at.entry((&phase.step, &phase.name)).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(phase);
+    }
+    groups
+}
+
+/// The phases that took longest in all, at most `max` of them.
+pub(crate) fn longest_phases(record: &Record, max: usize) -> Table {
+    let took_all = |group: &[&Phase]| group.iter().filter_map(|phase| took(phase)).sum::<f64>();
+    let mut groups = by_name(record);
+    groups.sort_by(|a, b| took_all(b).total_cmp(&took_all(a)));
+    let more = groups.len().saturating_sub(max);
+    let mut table = grouped(groups.iter().take(max).map(Vec::as_slice));
+    "The longest phases".clone_into(&mut table.caption);
+    table.left_out += more;
+    if record.steps.len() > 1 { table } else { table.without("Step") }
 }
 
 fn single(record: &Record) -> Table {

@@ -1,0 +1,121 @@
+//! Publishes bundles, and gathers what there is to say about each run.
+
+use std::path::{Path, PathBuf};
+
+use super::super::destination::Destination;
+use super::super::failure::{ExitCode, Failure};
+use super::super::publish;
+use super::{Step, told};
+use crate::app::publish::{Options, Published};
+use crate::app::runs::{self, FoundRun};
+use crate::app::watch::Watch;
+use crate::model::status::Status;
+use crate::record::index::{Line, key_of};
+use crate::results::{Results, Target};
+
+/// Runs of a history that a summary draws.
+const HISTORY_MAX: usize = 40;
+
+/// What came of a step.
+pub(super) struct Outcome {
+    /// What was measured.
+    pub(super) runs: Vec<Run>,
+    /// Where each published run can be seen, by its path in the results repository.
+    pub(super) links: Vec<(String, String)>,
+    /// What publishing said; `None` where nothing was to be published.
+    pub(super) published: Option<Published>,
+    /// Why a run is not in the results repository.
+    pub(super) why_not: &'static str,
+}
+
+/// One run.
+pub(super) struct Run {
+    /// Its bundle.
+    pub(super) bundle: PathBuf,
+    /// All of it, from the results repository where it is there, else from the bundle.
+    pub(super) found: FoundRun,
+    /// Its history, itself included, oldest first.
+    pub(super) history: Vec<Line>,
+    /// Its path in the results repository.
+    pub(super) path: Option<String>,
+}
+
+impl Run {
+    pub(super) fn status(&self) -> Status {
+        self.found.record.record.run.status
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        self.status() == Status::Succeeded
+    }
+}
+
+impl Outcome {
+    /// The code of publishing alone.
+    pub(super) fn published_code(&self) -> u8 {
+        let whole = self.published.as_ref().is_none_or(Published::is_whole);
+        if whole { ExitCode::Done as u8 } else { ExitCode::NotPublished as u8 }
+    }
+}
+
+/// Publishes these bundles. When that fails what was measured is told all the same.
+pub(super) fn publish(
+    step: &Step,
+    bundles: &[PathBuf],
+    to: &Destination,
+    options: &Options,
+) -> Result<Outcome, Failure> {
+    let published = match publish::put(bundles, to, options, &step.screen) {
+        Ok(published) => published,
+        Err(failure) => {
+            let (runs, links, published) = (read(bundles, None), Vec::new(), None);
+            let outcome = Outcome { runs, links, published, why_not: "publishing failed" };
+            told::annotations(&outcome);
+            told::summary(step, &outcome);
+            step.files.outputs(&told::outputs(&outcome)).map_err(|error| super::broken(&error))?;
+            return Err(failure);
+        }
+    };
+    let results = match Results::open(&to.to, &to.branch) {
+        Ok(results) => Some(results),
+        Err(error) => {
+            step.screen.detail(&format!("the results cannot be read again: {error}"));
+            None
+        }
+    };
+    let mut runs = read(bundles, results.as_ref());
+    for run in &mut runs {
+        let one = published.runs.iter().find(|one| one.bundle == run.bundle);
+        run.path = one.map(|one| one.path.clone());
+        let in_results =
+            run.path.as_deref().and_then(|path| runs::find(path, results.as_ref()).ok());
+        if let Some(found) = in_results {
+            run.found = found;
+        }
+    }
+    let links = links(&runs, to);
+    Ok(Outcome { runs, links, published: Some(published), why_not: "refused" })
+}
+
+/// What the bundles hold. One that cannot be read is left out: publishing told why.
+pub(super) fn read(bundles: &[PathBuf], results: Option<&Results>) -> Vec<Run> {
+    let run = |bundle: &Path| {
+        let found = runs::find(&bundle.to_string_lossy(), results).ok()?;
+        let key = key_of(&found.record.record);
+        let history = results.and_then(|results| runs::history(results, &key, HISTORY_MAX).ok());
+        let history = history.unwrap_or_default();
+        Some(Run { bundle: bundle.to_owned(), found, history, path: None })
+    };
+    bundles.iter().filter_map(|bundle| run(bundle)).collect()
+}
+
+/// Pages of the run folders, where the results lie on a server that has such pages.
+fn links(runs: &[Run], to: &Destination) -> Vec<(String, String)> {
+    let Target::Remote(connection) = &to.to else { return Vec::new() };
+    let url = connection.url.trim_end_matches('/').trim_end_matches(".git");
+    if !url.starts_with("https://") && !url.starts_with("http://") {
+        return Vec::new();
+    }
+    let page = |path: &String| (path.clone(), format!("{url}/tree/{}/{path}", to.branch));
+    runs.iter().filter_map(|run| run.path.as_ref()).map(page).collect()
+}

@@ -1,0 +1,136 @@
+//! What a step says of its runs: outputs for later steps, annotations, the summary.
+
+use super::super::failure::Failure;
+use super::Step;
+use super::measured::command;
+use super::published::{Outcome, Run};
+use crate::actions::Actions;
+use crate::actions::commands::{Level, annotation};
+use crate::actions::files::SUMMARY_MAX;
+use crate::app::watch::Watch;
+use crate::record;
+use crate::report::summary::{self, Links, Place, SummaryRun};
+use crate::report::{EarlierRun, LogTail, PagePlace, RunPageInput};
+
+/// GitHub shows no more annotations of a level from one step.
+const ANNOTATIONS_MAX: usize = 10;
+
+/// The failure that ends the step, as an annotation.
+pub(super) fn failure(step: &Step, failure: &Failure) {
+    if step.edge.is_in_actions() {
+        command(&annotation(Level::Error, "perftrail", &failure.message));
+    }
+}
+
+/// Failed runs as errors; warnings and disturbances as warnings.
+pub(super) fn annotations(outcome: &Outcome) {
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    for run in &outcome.runs {
+        let record = &run.found.record.record;
+        let job = &record.run.job;
+        if !run.is_success() {
+            let code = record.run.exit_code.map(|code| format!(", exit code {code}"));
+            let status = run.status().words();
+            errors.push((job.clone(), format!("{job}: {status}{}", code.unwrap_or_default())));
+        }
+        for notice in &record.notices {
+            match notice.level {
+                record::Level::Error => errors.push((job.clone(), notice.message.clone())),
+                record::Level::Warning => warnings.push((job.clone(), notice.message.clone())),
+                record::Level::Info => {}
+            }
+        }
+        let disturbed = record.disturbed_by().map(|one| (job.clone(), one.message.clone()));
+        warnings.extend(disturbed);
+    }
+    if let Some(published) = &outcome.published {
+        for refused in &published.refused {
+            errors.push(("not published".to_owned(), refused.why.to_string()));
+        }
+        warnings
+            .extend(published.notices.iter().map(|text| ("publishing".to_owned(), text.clone())));
+    }
+    for (level, told) in [(Level::Error, errors), (Level::Warning, warnings)] {
+        for (title, message) in told.iter().take(ANNOTATIONS_MAX) {
+            command(&annotation(level, title, message));
+        }
+    }
+}
+
+/// Writes the summary. A page less is no reason to fail.
+pub(super) fn summary(step: &Step, outcome: &Outcome) {
+    if outcome.runs.is_empty() {
+        return;
+    }
+    let workflow =
+        Actions::from_variables(&step.texts).and_then(|actions| actions.trigger().run_url);
+    let runs: Vec<SummaryRun<'_>> =
+        outcome.runs.iter().map(|run| of_run(run, outcome, workflow.as_deref())).collect();
+    let written = summary::summary(&runs, SUMMARY_MAX / 2)
+        .map_err(|error| error.to_string())
+        .and_then(|text| step.files.summary(&text).map_err(|error| error.to_string()));
+    match written {
+        Ok(true) => {}
+        Ok(false) => step.screen.warn("no summary: the step's is full already"),
+        Err(why) => step.screen.warn(&format!("no summary: {why}")),
+    }
+}
+
+fn of_run<'a>(run: &'a Run, outcome: &'a Outcome, workflow: Option<&'a str>) -> SummaryRun<'a> {
+    let folder = match &run.path {
+        Some(path) => web(outcome, path).map_or(Place::Path(path), Place::Web),
+        None => Place::Nowhere(outcome.why_not),
+    };
+    SummaryRun { page: page(run), history: &run.history, links: Links { folder, workflow } }
+}
+
+fn web<'a>(outcome: &'a Outcome, path: &str) -> Option<&'a str> {
+    outcome.links.iter().find(|(of, _)| of == path).map(|(_, url)| url.as_str())
+}
+
+fn page(run: &Run) -> RunPageInput<'_> {
+    RunPageInput {
+        record: &run.found.record.record,
+        series: &run.found.series,
+        log_tail: LogTail::Absent("it is in the log of this step"),
+        earlier: match &run.found.earlier {
+            Ok(line) => EarlierRun::Found(line),
+            Err(why) => EarlierRun::Absent(why),
+        },
+        place: PagePlace::Bundle,
+    }
+}
+
+/// The outputs that runs decide. Of several runs `status` and `job-exit-code` are those of the
+/// first that did not succeed; paths and addresses stand one a line.
+pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
+    let Some(first) = outcome.runs.first() else { return Vec::new() };
+    let telling = outcome.runs.iter().find(|run| !run.is_success()).unwrap_or(first);
+    let lines = |of: &dyn Fn(&Run) -> Option<String>| {
+        outcome.runs.iter().filter_map(of).collect::<Vec<_>>().join("\n")
+    };
+    let code = telling.found.record.record.run.exit_code;
+    let verdicts = lines(&|run| Some(summary::verdict(&page(run))));
+    vec![
+        ("status", telling.status().as_str().to_owned()),
+        ("job-exit-code", code.map(|code| code.to_string()).unwrap_or_default()),
+        ("bundle", folder(first)),
+        ("record", lines(&|run| Some(format!("{}/{}", bundle(run), record::layout::RECORD_FILE)))),
+        ("run-path", lines(&|run| run.path.clone())),
+        ("run-url", lines(&|run| web(outcome, run.path.as_ref()?).map(str::to_owned))),
+        ("verdict", verdicts),
+        ("confirm", String::new()),
+    ]
+}
+
+/// The bundle's folder from the workspace, which lies elsewhere for later steps.
+fn bundle(run: &Run) -> String {
+    let name = run.bundle.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}/{name}", folder(run))
+}
+
+fn folder(run: &Run) -> String {
+    let parent = run.bundle.parent().and_then(|path| path.file_name());
+    parent.map_or_else(|| super::OUTPUT.to_owned(), |name| name.to_string_lossy().into_owned())
+}
