@@ -1,6 +1,7 @@
 # The image of the Action: perftrail, git, and a Python for jobs that run in it.
 #
-# BINARY=prebuilt takes dist/perftrail instead of compiling: it must run on this Debian.
+# BINARY=prebuilt takes dist/perftrail, or dist/amd64/perftrail and dist/arm64/perftrail, instead of
+# compiling: it must run on this Debian.
 ARG BINARY=compiled
 
 FROM rust:1-slim-bookworm AS compiled
@@ -13,8 +14,12 @@ RUN cargo build --profile dist --locked \
  && cp target/dist/perftrail /perftrail
 
 FROM debian:bookworm-slim AS prebuilt
-# With a file that is always there, a missing binary is told by the last stage and not here.
-COPY Cargo.toml dist/perftrai[l] /
+ARG TARGETARCH
+# With a file that is always there, a missing program is told by the last stage and not here.
+COPY Cargo.toml dis[t] /dist/
+RUN for found in /dist/perftrail "/dist/${TARGETARCH:-amd64}/perftrail"; do \
+      [ ! -f "$found" ] || cp "$found" /perftrail; \
+    done
 
 # hadolint ignore=DL3006
 FROM ${BINARY} AS binary

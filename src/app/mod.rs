@@ -1,8 +1,10 @@
 //! The use cases: they join effects and pure stages, and have no effect of their own.
 
+pub mod doctor;
 pub mod fsck;
 pub mod hub;
 mod index;
+pub mod init;
 mod log;
 pub mod publish;
 pub mod run;

@@ -13,7 +13,7 @@ use crate::model::metric::Better;
 #[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
-    3 the job failed, or fsck found faults · 5 may not run here, or another commit is checked out · \
+    3 the job failed, or fsck or doctor found faults · 5 may not run here, or another commit is checked out · \
     6 could not publish. Several at once: 6 before 3."
 )]
 pub struct Cli {
@@ -53,6 +53,10 @@ pub enum Verb {
     History(HistoryArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
+    /// Set a project up: write perftrail.toml and a workflow
+    Init(InitArgs),
+    /// Say before a long run what would fail after it
+    Doctor(DoctorArgs),
     /// The step of a GitHub workflow: reads the Action's inputs from the environment
     Action(ActionArgs),
     /// Print the JSON Schema of a file format
@@ -312,6 +316,37 @@ pub struct FsckArgs {
     #[arg(long)]
     pub rebuild: bool,
     /// What to check.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: ListFormat,
+}
+
+/// `perftrail init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// The command to measure [default: the project's only Python program]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// The results repository, owner/name, an address or a path: it gets its first commit
+    #[arg(long, value_name = "REPO")]
+    pub results: Option<String>,
+    /// The name of the job [default: that of the program]
+    #[arg(long = "job", value_name = "NAME")]
+    pub job: Option<String>,
+}
+
+/// `perftrail doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Also look whether results can be published, and how long the token lives
+    #[arg(long, env = "PERFTRAIL_PUBLISH")]
+    pub publish: bool,
+    /// Where to.
     #[command(flatten)]
     pub target: Target,
     /// The configuration [default: perftrail.toml here or at the top of the work tree]

@@ -7,9 +7,11 @@ pub mod failure;
 pub mod screen;
 
 mod destination;
+mod doctor;
 mod fsck;
 mod history;
 mod import;
+mod init;
 mod publish;
 mod report;
 mod run;
@@ -110,6 +112,8 @@ fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
         Verb::History(args) => history::history(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
         Verb::Action(args) => action::action(&edge, args),
+        Verb::Init(args) => init::init(&edge, &args),
+        Verb::Doctor(args) => doctor::doctor(&edge, &args),
         Verb::Schema(args) => schema(args.of),
         Verb::Completions(args) => {
             let mut script = Vec::new();

@@ -177,6 +177,37 @@ impl Results {
         }
     }
 
+    /// Whether a commit could be added now; nothing is changed. What only the change itself would
+    /// show (a rule for the branch, a full disk) stays unknown.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn check_writable(&self) -> Result<(), ResultsError> {
+        match &self.door {
+            Door::Local(place) => {
+                local::check_not_checked_out(&self.repository, place, &self.branch)?;
+                local::check_writable(&self.repository, place)
+            }
+            Door::Remote(remote) => {
+                let commit = match self.tip()?.commit() {
+                    Some(commit) => commit.id(),
+                    None => self.empty_commit()?,
+                };
+                remote.try_push(commit).map(|_| ())
+            }
+        }
+    }
+
+    /// A commit in the workspace that no branch holds.
+    fn empty_commit(&self) -> Result<Oid, ResultsError> {
+        let failed = |source| ResultsError::git("write a commit", source);
+        let tree =
+            self.repository.treebuilder(None).and_then(|tree| tree.write()).map_err(failed)?;
+        let tree = self.repository.find_tree(tree).map_err(failed)?;
+        let who = self.signature(Timestamp::UNIX_EPOCH).map_err(failed)?;
+        self.repository.commit(None, &who, &who, "Try", &tree, &[]).map_err(failed)
+    }
+
     /// Adds one commit: `build` makes the change that a tip needs, and is asked again with the
     /// new tip whenever another publisher was faster, or a server had trouble. `None` says that
     /// the tip needs nothing. Gives the new commit's id, or `None` where nothing had to be added.

@@ -78,6 +78,47 @@ pub fn changed_between(
     Git { folder }.output(&args).ok().map(|bytes| split_nul(&bytes).collect())
 }
 
+/// What of the checkout is not there although the commit names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Files that are only pointers to where their content lies.
+    pub lfs_pointers: Vec<String>,
+    /// Submodules that were not fetched.
+    pub submodules: Vec<String>,
+}
+
+/// Looks through the checkout around `folder`; outside a repository nothing is missing.
+pub fn missing(folder: &Path) -> Missing {
+    let git = Git { folder };
+    let Ok(top) = git.line(&["rev-parse", "--show-toplevel"]).map(PathBuf::from) else {
+        return Missing::default();
+    };
+    let listed = Git { folder: &top }.output(&["ls-files", "-z", "--stage"]).unwrap_or_default();
+    let mut missing = Missing::default();
+    for entry in split_nul(&listed) {
+        let Some((head, path)) = entry.split_once('\t') else { continue };
+        let place = top.join(path);
+        if head.starts_with("160000 ") {
+            let is_empty =
+                std::fs::read_dir(&place).map_or(true, |mut inside| inside.next().is_none());
+            if is_empty {
+                missing.submodules.push(path.to_owned());
+            }
+        } else if is_lfs_pointer(&place) {
+            missing.lfs_pointers.push(path.to_owned());
+        }
+    }
+    missing
+}
+
+/// A pointer is a small text file that begins with the address of its format.
+fn is_lfs_pointer(path: &Path) -> bool {
+    const BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
+    const LARGEST: u64 = 1024;
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() < LARGEST)
+        && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(BEGIN))
+}
+
 fn without_repository(folder: &Path, reason: &str) -> Source {
     let mut commit = Commit::default();
     for part in [

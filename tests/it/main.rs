@@ -18,6 +18,7 @@ mod git_server;
 mod github;
 mod history;
 mod import;
+mod init;
 mod layering;
 mod measure;
 mod profile;

@@ -253,15 +253,18 @@ impl Remote {
 
     /// Moves the branch to `commit`, whose parent is the tip; never by force.
     pub(super) fn push(&self, commit: Oid) -> Result<Push, ResultsError> {
+        self.push_with(commit, &[])
+    }
+
+    /// Does all of a push but the change: whether the server lets us.
+    pub(super) fn try_push(&self, commit: Oid) -> Result<Push, ResultsError> {
+        self.push_with(commit, &["--dry-run"])
+    }
+
+    fn push_with(&self, commit: Oid, more: &[&str]) -> Result<Push, ResultsError> {
         let spec = format!("{commit}:refs/heads/{}", self.branch);
-        let answer = self.run(&[
-            "push",
-            "--porcelain",
-            "--no-verify",
-            "--recurse-submodules=no",
-            "origin",
-            &spec,
-        ])?;
+        let usual = ["push", "--porcelain", "--no-verify", "--recurse-submodules=no"];
+        let answer = self.run(&[&usual[..], more, &["origin", &spec]].concat())?;
         match refusal::pushed(&answer.stdout, answer.is_success) {
             Pushed::Done => Ok(Push::Done),
             Pushed::Lost => Ok(Push::Lost),
