@@ -216,6 +216,8 @@ mod tests {
             assert!(matches!(error, TriggerError::SeparateJobs { .. }), "{event}: {error}");
             assert!(!error.to_string().contains('\u{1b}'));
         }
-        assert!(matches!(read("push", b"[]"), Err(TriggerError::Payload { .. })));
+        for payload in [&b"7"[..], b"{", b"{\"deleted\":1}"] {
+            assert!(matches!(read("push", payload), Err(TriggerError::Payload { .. })));
+        }
     }
 }
