@@ -46,6 +46,7 @@ pub struct Listing {
 /// When the repository cannot be read.
 pub fn runs(results: &Results, query: &Query) -> Result<Listing, ResultsError> {
     let tip = results.tip()?;
+    tip.standing()?;
     let mut index = Index::new(&tip)?;
     let first = query.since.map(|time| time.strftime("%Y-%m").to_string());
     let mut lines = Vec::new();
@@ -160,6 +161,8 @@ pub fn find(name: &str, results: Option<&Results>) -> Result<FoundRun, FindError
         return Err(no_run("there is no such folder, and no results repository"));
     };
     let tip = results.tip()?;
+    // What a newer perftrail wrote may mean something else.
+    tip.standing()?;
     let mut index = Index::new(&tip)?;
     if let Some(steps) = steps {
         let line = nth(&mut index, steps)?;

@@ -1,7 +1,8 @@
 //! Files that live as long as a run and are not part of its bundle.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -37,10 +38,23 @@ impl Scratch {
     /// When it cannot be made.
     pub fn output(&self, name: &str) -> Result<PathBuf, ScratchError> {
         let place = self.folder.path().join(name);
+        self.restore().map_err(|source| ScratchError { place: place.clone(), source })?;
         let _ = fs::remove_dir_all(&place);
         match fs::create_dir(&place) {
             Ok(()) => Ok(place),
             Err(source) => Err(ScratchError { place, source }),
+        }
+    }
+
+    /// A job that tidies up the place for temporary files takes ours as well: makes it again, unless
+    /// something else stands there now.
+    fn restore(&self) -> io::Result<()> {
+        let place = self.folder.path();
+        match fs::symlink_metadata(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().mode(0o700).create(place)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -58,6 +72,7 @@ impl Scratch {
     /// When it cannot be made.
     pub fn stats_file(&self) -> Result<PathBuf, ScratchError> {
         let place = self.folder.path().join("stats.jsonl");
+        self.restore().map_err(|source| ScratchError { place: place.clone(), source })?;
         // A job may have left a pipe or a link there.
         let _ = fs::remove_file(&place);
         match fs::File::create_new(&place) {

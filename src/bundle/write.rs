@@ -9,6 +9,8 @@ use flate2::GzBuilder;
 use sha2::{Digest, Sha256};
 
 use crate::record::layout::RECORD_FILE;
+use crate::record::redact::Redactor;
+use crate::record::series::SeriesFile;
 use crate::record::{Record, canonical};
 
 /// Kept free on the bundle's disk while the job runs, so that the last record still fits when the
@@ -46,22 +48,27 @@ pub enum WriteError {
     Json(#[from] serde_json::Error),
 }
 
-/// A bundle that is being written.
+/// A bundle that is being written. Whatever of a job goes through it is without secrets.
 #[derive(Debug)]
 pub struct BundleWriter {
     folder: PathBuf,
+    redactor: Redactor,
 }
 
 impl BundleWriter {
     /// Makes the folder `output/id` for a new run, and `output` itself where it is missing, with a
-    /// `.gitignore` that keeps both out of the project's repository.
+    /// `.gitignore` that keeps both out of the project's repository. A folder that was there before
+    /// may hold other things, and stays as it is.
     ///
     /// # Errors
     /// When the folder cannot be made or is there already.
-    pub fn create(output: &Path, id: &str) -> Result<Self, WriteError> {
+    pub fn create(output: &Path, id: &str, redactor: Redactor) -> Result<Self, WriteError> {
         let at_output = |source| WriteError::Output { path: output.to_owned(), source };
+        let is_new = !output.exists();
         fs::create_dir_all(output).map_err(at_output)?;
-        keep_out_of_git(output).map_err(at_output)?;
+        if is_new {
+            keep_out_of_git(output).map_err(at_output)?;
+        }
         let folder = output.join(id);
         match fs::create_dir(&folder) {
             Ok(()) => {}
@@ -70,10 +77,33 @@ impl BundleWriter {
             }
             Err(source) => return Err(WriteError::Output { path: folder, source }),
         }
-        let bundle = Self { folder };
+        let bundle = Self { folder, redactor };
         // A full disk at the start is told by the first real write; the reserve is only a help.
         let _ = fs::write(bundle.folder.join(RESERVE_FILE), vec![1_u8; RESERVE_BYTES]);
         Ok(bundle)
+    }
+
+    /// The same bundle in a new folder of `place`, or where the system keeps temporary files: for
+    /// when the first folder takes no more. It is never removed.
+    ///
+    /// # Errors
+    /// When that cannot be written either.
+    pub fn elsewhere(&self, place: Option<&Path>) -> Result<Self, WriteError> {
+        let place = place.map_or_else(std::env::temp_dir, Path::to_owned);
+        let at = |source| WriteError::Output { path: place.clone(), source };
+        let folder = tempfile::Builder::new()
+            .prefix("perftrail-saved-")
+            .tempdir_in(&place)
+            .map_err(at)?
+            .keep()
+            .join(self.folder.file_name().unwrap_or_default());
+        fs::create_dir(&folder).map_err(at)?;
+        Ok(Self { folder, redactor: self.redactor.clone() })
+    }
+
+    /// Takes the bundle away again: its run has not begun.
+    pub fn discard(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// Where the bundle lies.
@@ -86,12 +116,42 @@ impl BundleWriter {
         let _ = fs::remove_file(self.folder.join(RESERVE_FILE));
     }
 
-    /// Writes the record. A reader sees the older record or this one, never a part.
+    /// What takes secrets out of texts.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Writes the record without secrets. A reader sees the older record or this one, never a part.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn write_record(&self, record: &Record) -> Result<(), WriteError> {
-        self.write(RECORD_FILE, &canonical::pretty(record)?)
+        let mut clean = record.clone();
+        self.redactor.clean(&mut clean);
+        self.write(RECORD_FILE, &canonical::pretty(&clean)?)
+    }
+
+    /// Takes secrets out of the record of an ended run, signs it with its digest and writes it.
+    /// What is given back is what was written.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn seal(&self, mut record: Record) -> Result<Record, WriteError> {
+        self.redactor.clean(&mut record);
+        record.run.digest = Some(canonical::record_digest(&record)?);
+        self.write(RECORD_FILE, &canonical::pretty(&record)?)?;
+        Ok(record)
+    }
+
+    /// The log as it is kept.
+    pub fn clean_log(&self, log: &[u8]) -> Vec<u8> {
+        self.redactor.bytes(log)
+    }
+
+    /// The series as they are kept.
+    pub fn clean_series(&self, mut series: SeriesFile) -> SeriesFile {
+        self.redactor.clean_series(&mut series);
+        series
     }
 
     /// Writes one file of the bundle; `name` may hold folders.
@@ -133,10 +193,14 @@ pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// A `.gitignore` of `*` in `folder`, unless there is one.
+/// A `.gitignore` of `*` in a new `folder`.
 fn keep_out_of_git(folder: &Path) -> io::Result<()> {
-    let path = folder.join(".gitignore");
-    if path.exists() { Ok(()) } else { fs::write(path, "*\n") }
+    match File::create_new(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        // Another run may have made both a moment ago.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn copy(path: &Path, source: &mut dyn Read) -> io::Result<(u64, String)> {
@@ -189,14 +253,20 @@ mod tests {
     #[test]
     fn a_bundle_is_never_written_over() {
         let folder = tempfile::tempdir().unwrap();
-        let first = BundleWriter::create(folder.path(), "run").unwrap();
+        let output = folder.path().join("out");
+        let create = || BundleWriter::create(&output, "run", Redactor::new([]));
+        let first = create().unwrap();
         first.write("files/deep/a.csv", b"1").unwrap();
-        assert!(matches!(
-            BundleWriter::create(folder.path(), "run"),
-            Err(WriteError::Exists { .. })
-        ));
+        assert!(matches!(create(), Err(WriteError::Exists { .. })));
         assert_eq!(fs::read(first.folder().join("files/deep/a.csv")).unwrap(), b"1");
-        assert_eq!(fs::read(folder.path().join(".gitignore")).unwrap(), b"*\n");
+        assert_eq!(fs::read(output.join(".gitignore")).unwrap(), b"*\n");
+    }
+
+    #[test]
+    fn a_folder_that_was_there_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        BundleWriter::create(folder.path(), "run", Redactor::new([])).unwrap();
+        assert!(!folder.path().join(".gitignore").exists());
     }
 
     #[test]
@@ -204,7 +274,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "x").unwrap();
-        let error = BundleWriter::create(&path, "run").unwrap_err();
+        let error = BundleWriter::create(&path, "run", Redactor::new([])).unwrap_err();
         assert!(error.to_string().contains("--output"), "{error}");
     }
 

@@ -14,9 +14,9 @@ use crate::github::{Client, Hosts, RealPause, Settings, Token};
 use crate::model::secret::Secret;
 use crate::model::status::Identity;
 use crate::record::Repository;
-use crate::results::Target;
 use crate::results::address::Address;
 use crate::results::remote::{Connection, Credential};
+use crate::results::{Target, check_branch};
 use crate::source::git;
 
 /// Where results go on a laptop when nobody says otherwise.
@@ -128,6 +128,7 @@ pub(super) fn find(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Fo
         }
     };
     let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
+    check_branch(&branch).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
     Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, config: config.clone() })))
 }
 

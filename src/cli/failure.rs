@@ -1,9 +1,13 @@
 //! What went wrong, for people and for the shell.
 
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
+use crate::actions::inert;
 use crate::app::publish::PublishError;
 use crate::app::run::RunError;
+use crate::model::text::visible;
+use crate::record::redact::Redactor;
 
 /// Exit codes are part of the interface; `docs/cli.md` lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +70,16 @@ impl Failure {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Prints it on standard error, without the secrets that the environment holds. A closed
+    /// standard error is no reason to fail otherwise.
+    pub fn print(&self, redactor: &Redactor, is_read_by_runner: bool) {
+        let mut text = redactor.text(&visible(&self.text()));
+        if is_read_by_runner {
+            text = text.lines().map(|line| inert::line(line) + "\n").collect();
+        }
+        let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
     /// Error, causes and help, a line each.

@@ -14,6 +14,7 @@ use crate::config::overrides::Overrides;
 use crate::config::{KeepRule, patterns};
 use crate::measure::MeterKind;
 use crate::model::names::CommitSha;
+use crate::model::text::shown;
 use crate::record::reading::{ReadAs, ReadRule};
 
 /// Brings in what was measured elsewhere.
@@ -107,5 +108,10 @@ fn keep_rule(pattern: &str) -> Result<KeepRule, Failure> {
 }
 
 fn check(pattern: &str) -> Result<(), Failure> {
+    if !patterns::stays_inside(pattern) {
+        let shown = shown(pattern);
+        return Err(Failure::usage(format!("the pattern `{shown}` leaves the folder"))
+            .with_help("patterns are relative to DIR, such as **/*.json"));
+    }
     patterns::glob(pattern).map(|_| ()).map_err(|error| Failure::new(ExitCode::Usage, &error))
 }

@@ -8,6 +8,7 @@ pub mod screen;
 
 mod destination;
 mod doctor;
+mod environment;
 mod fsck;
 mod history;
 mod import;
@@ -22,9 +23,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode as ProcessExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
-use crate::actions::inert;
+use crate::app::run::redactor;
 use crate::clock::Clock;
 use crate::measure;
 use crate::{config, record};
@@ -41,7 +42,7 @@ struct Edge {
     /// The folder we were started in.
     folder: std::path::PathBuf,
     /// Our environment.
-    variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    variables: Vec<(OsString, OsString)>,
     /// The process that started us.
     started_by: Option<u32>,
     /// How much to say.
@@ -53,7 +54,7 @@ struct Edge {
 impl Edge {
     /// Whether a step of a workflow started us, so that a runner reads what we print.
     fn is_in_actions(&self) -> bool {
-        self.variables.iter().any(|(name, value)| name == "GITHUB_ACTIONS" && value == "true")
+        is_in_actions(&self.variables)
     }
 
     /// What people see.
@@ -62,19 +63,22 @@ impl Edge {
     }
 }
 
+fn is_in_actions(variables: &[(OsString, OsString)]) -> bool {
+    variables.iter().any(|(name, value)| name == "GITHUB_ACTIONS" && value == "true")
+}
+
 /// The whole program: reads the command line, does it, prints what went wrong, once.
 pub fn main() -> ProcessExitCode {
     let started_by = measure::parent_now();
-    let cli = Cli::parse_from(words(std::env::args_os()));
-    match dispatch(cli, started_by) {
+    measure::outlive_file_limits();
+    let variables: Vec<_> = std::env::vars_os().collect();
+    let redactor = redactor(&variables);
+    let cli = environment::parse(&variables, words(std::env::args_os()));
+    let in_actions = is_in_actions(&variables);
+    match dispatch(cli, started_by, variables) {
         Ok(code) => ProcessExitCode::from(code),
         Err(failure) => {
-            let mut text = failure.text();
-            if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
-                text = text.lines().map(|line| inert::line(line) + "\n").collect();
-            }
-            // A closed standard error is no reason to fail otherwise.
-            let _ = io::stderr().lock().write_all(text.as_bytes());
+            failure.print(&redactor, in_actions);
             ProcessExitCode::from(failure.code as u8)
         }
     }
@@ -91,18 +95,17 @@ fn words(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
     given
 }
 
-fn dispatch(cli: Cli, started_by: Option<u32>) -> Result<u8, Failure> {
+fn dispatch(
+    cli: Cli,
+    started_by: Option<u32>,
+    variables: Vec<(OsString, OsString)>,
+) -> Result<u8, Failure> {
     let folder = std::env::current_dir().map_err(|error| {
         Failure::new(ExitCode::Internal, &error)
             .with_help("the folder you are in is gone: go to another one")
     })?;
-    let edge = Edge {
-        folder,
-        variables: std::env::vars_os().collect(),
-        started_by,
-        volume: volume(cli.talk),
-        clock: Clock::System,
-    };
+    let edge =
+        Edge { folder, variables, started_by, volume: volume(cli.talk), clock: Clock::System };
     match cli.verb {
         Verb::Run(args) => run::run(&edge, &args),
         Verb::Publish(args) => publish::publish(&edge, &args),

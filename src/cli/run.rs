@@ -37,10 +37,21 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     let to = if args.publish { find(edge, args, &prepared, &screen)? } else { None };
     let stop = Stop::new();
     listen(edge, &stop)?;
-    let finished = app::carry_out(&prepared, &screen, &stop)?;
+    let done = app::carry_out(&prepared, &screen, &stop);
     screen.clear();
-    let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format)?;
-    exit_code(&finished, published, args.propagate_exit)
+    let finished = done.finished;
+    let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format);
+    // Told last, where people look; what was measured is safe by now.
+    let failures: Vec<Failure> = done.errors.into_iter().map(Failure::from).collect();
+    let redactor = app::redactor(&edge.variables);
+    for failure in &failures {
+        failure.print(&redactor, edge.is_in_actions());
+    }
+    let code = exit_code(&finished, published?, args.propagate_exit)?;
+    match failures.first() {
+        Some(failure) if code != ExitCode::NotPublished as u8 => Ok(failure.code as u8),
+        _ => Ok(code),
+    }
 }
 
 fn find(
@@ -142,13 +153,13 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
         job: args.job.clone().or_else(|| args.job_name.clone()),
         command: command(&args.command)?,
         params: params(&args.param)?,
-        steps: args.step.clone(),
+        steps: filled(&args.step),
         setup: None,
         repetitions: args.repetitions,
         warmups: args.warmups,
         timeout: timeout(args.timeout.as_deref())?,
         profiler: profiler(args.profiler.as_deref())?,
-        profiler_args: (!args.profiler_args.is_empty()).then(|| args.profiler_args.clone()),
+        profiler_args: Some(filled(&args.profiler_args)).filter(|args| !args.is_empty()),
         machine: args.machine.clone(),
         additional: additional(&args.additional_stats)?,
     })
@@ -164,13 +175,19 @@ pub(super) fn params(texts: &[String]) -> Result<Vec<(String, String)>, Failure>
     pairs(texts, param_pair)
 }
 
+/// Lists in the environment hold one item a line; an empty line is none.
+fn filled(texts: &[String]) -> Vec<String> {
+    texts.iter().filter(|text| !text.trim().is_empty()).cloned().collect()
+}
+
 fn pairs(
     texts: &[String],
     split: impl Fn(&str) -> Result<(String, String), PairError>,
 ) -> Result<Vec<(String, String)>, Failure> {
-    // An environment variable that is set to nothing gives one empty text.
-    let given = texts.iter().filter(|text| !text.is_empty());
-    given.map(|text| split(text).map_err(|error| Failure::new(ExitCode::Usage, &error))).collect()
+    filled(texts)
+        .iter()
+        .map(|text| split(text).map_err(|error| Failure::new(ExitCode::Usage, &error)))
+        .collect()
 }
 
 fn command(words: &[OsString]) -> Result<Option<BareCommand>, Failure> {

@@ -18,6 +18,7 @@ use crate::model::quantity::human;
 use crate::model::status::Status;
 use crate::record::canonical;
 use crate::record::index::Line;
+use crate::report::plain;
 use crate::results::Results;
 
 /// Lists what the results repository holds, newest first.
@@ -87,7 +88,7 @@ fn table(lines: &[Line], width: u16) -> String {
     for line in lines {
         table.add_row([
             line.start.strftime("%Y-%m-%d %H:%M").to_string(),
-            line.job.clone(),
+            plain::name(&line.job),
             line.status.words().to_owned(),
             commit(line),
             number(line, "cpu_time", &Unit::Seconds),

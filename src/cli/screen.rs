@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::actions::inert::{self, Inert};
 use crate::app::watch::Watch;
+use crate::model::text::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Without a terminal, a line of progress comes no more often than this.
@@ -73,7 +74,7 @@ impl Screen {
 
     /// A closed standard error is no reason to stop.
     fn put(&self, line: &str) {
-        let line = if self.is_read_by_runner { inert::line(line) } else { line.to_owned() };
+        let line = if self.is_read_by_runner { inert::line(line) } else { visible(line) };
         let write = || {
             let _ = writeln!(io::stderr().lock(), "perftrail: {line}");
         };
@@ -103,7 +104,7 @@ impl Watch for Screen {
 
     fn progress(&self, elapsed: Duration, line: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(line.to_owned());
+            bar.set_message(visible(line));
             bar.tick();
         } else if self.volume != Volume::Quiet {
             let mut last = self.last_plain.lock().unwrap_or_else(PoisonError::into_inner);

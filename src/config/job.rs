@@ -297,9 +297,12 @@ fn cwd(section: &Section<'_>) -> Option<String> {
 
 fn env(section: &Section<'_>) -> BTreeMap<String, String> {
     let entries = section.text_map("env").unwrap_or_default();
-    for (name, _) in &entries {
+    for (name, value) in &entries {
         if name.value.is_empty() || name.value.contains(['=', '\0']) {
             section.bad_value(name, &name.value, "names of variables, without `=`");
+        }
+        if value.value.contains('\0') {
+            section.bad_value(value, &value.value, "a text without the character NUL");
         }
     }
     entries.into_iter().map(|(name, value)| (name.value, value.value)).collect()

@@ -27,8 +27,13 @@ pub fn regex(text: &str) -> Result<regex::Regex, regex::Error> {
     regex::RegexBuilder::new(text).size_limit(REGEX_SIZE).dfa_size_limit(REGEX_SIZE).build()
 }
 
+/// Whether the text is a regular expression that is neither too long nor too large.
+pub(crate) fn fits_regex(text: &str) -> bool {
+    text.len() <= LONGEST && regex(text).is_ok()
+}
+
 /// Whether a path or glob is relative and never climbs out.
-pub(crate) fn stays_inside(path: &str) -> bool {
+pub fn stays_inside(path: &str) -> bool {
     !path.is_empty()
         && path.len() <= LONGEST
         && !path.starts_with(['/', '~'])

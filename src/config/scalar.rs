@@ -20,7 +20,7 @@ pub const THRESHOLD: &str =
 pub const DATE: &str = "a date such as \"2027-03-01\"";
 
 /// No run lasts longer: ten years.
-const LONGEST: Duration = Duration::from_hours(3_650 * 24);
+pub(crate) const LONGEST: Duration = Duration::from_hours(3_650 * 24);
 
 /// A bound on a change: beyond it, the change counts. Given both, both must be passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

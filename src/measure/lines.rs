@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::bytes::Regex;
 
 use super::MeasureError;
+use crate::model::sequences;
 
 /// The longest part of a line that is looked at.
 const LINE_MAX: usize = 64 * 1024;
@@ -43,7 +44,7 @@ impl Counters {
     pub fn count(&self, line: &[u8], counts: &mut BTreeMap<String, u64>) {
         let stripped;
         let line = if line.contains(&ESCAPE) {
-            stripped = without_escapes(line);
+            stripped = sequences::without(line);
             &stripped
         } else {
             line
@@ -59,39 +60,6 @@ impl Counters {
 }
 
 const ESCAPE: u8 = 0x1b;
-
-/// The line without terminal control sequences: colours, cursor moves, titles.
-fn without_escapes(line: &[u8]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(line.len());
-    let mut rest = line.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte != ESCAPE {
-            kept.push(byte);
-            continue;
-        }
-        match rest.next() {
-            // A control sequence ends with a byte from `@` to `~`.
-            Some(b'[') => {
-                rest.find(|c| (0x40..=0x7e).contains(c));
-            }
-            // An operating-system command ends with BEL or ESC \.
-            Some(b']') => {
-                let mut before = 0;
-                rest.find(|&c| {
-                    let ends = c == 0x07 || (before == ESCAPE && c == b'\\');
-                    before = c;
-                    ends
-                });
-            }
-            // Some have one more byte: `ESC ( B` chooses a character set.
-            Some(0x20..=0x2f) => {
-                rest.next();
-            }
-            _ => {}
-        }
-    }
-    kept
-}
 
 /// One stream's lines.
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ pub use measurement::{
 pub use points::{POINTS_MAX, Points};
 pub use procfs::Io;
 pub use run::Progress;
-pub use stop::{Stop, StopCause, parent_now};
+pub use stop::{Stop, StopCause, outlive_file_limits, parent_now};
 
 /// Measures steps, one after the other.
 #[derive(Clone, Debug)]

@@ -16,8 +16,8 @@ use crate::record::marks::LINE_MAX;
 const CHUNK: usize = 64 * 1024;
 /// No more than this is read in a second: a flood must not become our own load.
 const BYTES_PER_SECOND: f64 = 8.0 * 1024.0 * 1024.0;
-/// After the job has ended, for this long.
-const DRAIN: Duration = Duration::from_secs(2);
+/// After the job has ended, when reading costs it nothing any more, for this long.
+const DRAIN: Duration = Duration::from_secs(10);
 /// Without news from the file system, the file is looked at this often.
 const POLL: Duration = Duration::from_millis(100);
 /// A job that writes without a pause wakes us no more often than this.
@@ -95,7 +95,7 @@ impl Follower {
     /// The job has ended: reads on to the end, within limits.
     fn drain(&mut self, shared: &Shared) {
         let limit = Instant::now() + DRAIN;
-        self.allowance = BYTES_PER_SECOND * DRAIN.as_secs_f64();
+        self.allowance = f64::INFINITY;
         while Instant::now() < limit && self.read_some(shared) == Found::More {}
         if !self.partial.is_empty() && !self.skipping {
             // A last line without a newline is a line too.
@@ -119,7 +119,10 @@ impl Follower {
         let now = Instant::now();
         let passed = now.duration_since(self.refilled).as_secs_f64();
         self.refilled = now;
-        self.allowance = (self.allowance + passed * BYTES_PER_SECOND).min(2.0 * BYTES_PER_SECOND);
+        if self.allowance.is_finite() {
+            let more = self.allowance + passed * BYTES_PER_SECOND;
+            self.allowance = more.min(2.0 * BYTES_PER_SECOND);
+        }
         self.follow_path(shared);
         let Some(file) = &mut self.file else { return Found::Nothing };
         if self.allowance < CHUNK as f64 {

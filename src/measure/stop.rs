@@ -9,6 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::MeasureError;
+use super::system;
 
 /// Why to stop. The job gets the same signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +154,12 @@ impl Stop {
         let _ = started_by;
         Ok(())
     }
+}
+
+/// From now on a file that outgrows the limit of this process (`ulimit -f`) is an error of the write,
+/// not the end of the process. What it starts begins with the default again.
+pub fn outlive_file_limits() {
+    system::outlive_file_limits();
 }
 
 /// The process that started this one; taken early in `main`, it lets [`Stop::follow_parent`] see

@@ -250,3 +250,12 @@ pub(super) fn blank_environment(is_secret: impl Fn(&std::ffi::OsStr) -> bool) {
         }
     }
 }
+
+/// From now on a file that grows beyond the limit of this process is an error of the write, not the
+/// end of the process. Children begin with the default again.
+pub(super) fn outlive_file_limits() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}

@@ -7,6 +7,7 @@ pub mod param;
 pub mod quantity;
 pub mod robust;
 pub mod secret;
+pub mod sequences;
 pub mod status;
 pub mod text;
 pub mod units;

@@ -1,5 +1,7 @@
 //! Text of others in messages of our own.
 
+use super::sequences;
+
 /// Longest piece that a message repeats, in characters.
 const SHOWN: usize = 60;
 
@@ -8,7 +10,20 @@ pub fn shown(text: &str) -> String {
     shown_up_to(text, SHOWN)
 }
 
-/// The same, cut after `max` characters.
+/// Several lines with their hidden characters made visible; line breaks stay.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && c != '\n' {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// The same as [`shown`], cut after `max` characters.
 pub fn shown_up_to(text: &str, max: usize) -> String {
     let mut cut = String::new();
     for c in text.chars().take(max) {
@@ -54,52 +69,11 @@ pub(crate) fn is_hidden(c: char) -> bool {
 /// The characters of `text` without terminal sequences. A sequence that never ends takes no more
 /// than the rest of its line.
 pub(crate) fn without_sequences(text: &str) -> impl Iterator<Item = char> {
-    let mut chars = text.chars().peekable();
-    std::iter::from_fn(move || {
-        loop {
-            match chars.next()? {
-                '\u{1b}' => match chars.peek() {
-                    Some('[') => {
-                        chars.next();
-                        skip_control(&mut chars);
-                    }
-                    Some(']' | 'P' | 'X' | '^' | '_') => {
-                        chars.next();
-                        skip_string(&mut chars);
-                    }
-                    Some(' '..='~') => {
-                        while chars.next_if(|c| matches!(c, ' '..='/')).is_some() {}
-                        chars.next_if(|c| matches!(c, '0'..='~'));
-                    }
-                    _ => {}
-                },
-                '\u{9b}' => skip_control(&mut chars),
-                c => return Some(c),
-            }
-        }
+    let mut visible = sequences::visible(text.as_bytes()).peekable();
+    text.char_indices().filter_map(move |(at, c)| {
+        while visible.next_if(|place| *place < at).is_some() {}
+        (visible.peek() == Some(&at)).then_some(c)
     })
-}
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-/// Parameters and the final character of a control sequence.
-fn skip_control(chars: &mut Chars<'_>) {
-    while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-    chars.next_if(|c| matches!(c, '@'..='~'));
-}
-
-/// A string (window titles, links) up to its end.
-fn skip_string(chars: &mut Chars<'_>) {
-    while let Some(c) = chars.next_if(|c| *c != '\n') {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' => {
-                chars.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]
@@ -113,6 +87,11 @@ mod tests {
         assert_eq!(nearest("RUN", known), Some("run"));
         assert_eq!(nearest("banana", known), None);
         assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(visible("a\nb\u{1b}[2J\r\u{202e}"), "a\nb\\u{1b}[2J\\u{d}\\u{202e}");
     }
 
     #[test]

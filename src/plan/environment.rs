@@ -64,6 +64,50 @@ pub fn is_secret(name: &OsStr) -> bool {
         || ENDS.iter().any(|end| upper.ends_with(end))
 }
 
+/// Inputs of our own action that are no secrets; a job's name among them must not be taken out.
+const OPEN_INPUTS: &[&str] = &[
+    "COMMAND",
+    "REF",
+    "VARIANT",
+    "MACHINE",
+    "JOB",
+    "RUN",
+    "SETUP",
+    "PARAMS",
+    "ADDITIONAL-STATS",
+    "CONFIG",
+    "PROFILER",
+    "REPETITIONS",
+    "TIMEOUT",
+    "TO",
+    "BRANCH",
+    "BUNDLE",
+    "PLAN",
+    "COMMENT-COMMAND",
+    "FAIL-ON",
+    "APP-ID",
+];
+
+/// Whether the value of a held-back variable must not be shown. Much is held back only because it
+/// steers the runner: paths, addresses, inputs that stand in the workflow.
+pub fn holds_secret(name: &OsStr, value: &str) -> bool {
+    let upper = name.to_string_lossy().to_uppercase();
+    if ENDS.iter().any(|end| upper.ends_with(end)) {
+        return true;
+    }
+    let open_input = upper
+        .strip_prefix("INPUT_")
+        .is_some_and(|input| OPEN_INPUTS.contains(&input.replace('_', "-").as_str()));
+    let steers = NAMES.contains(&upper.as_str());
+    let plain = value.starts_with('/') || value.starts_with("http") || is_plain_word(value);
+    is_secret(name) && !open_input && !steers && !plain
+}
+
+/// Truth values and numbers.
+fn is_plain_word(value: &str) -> bool {
+    value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +147,29 @@ mod tests {
             ("KEY", true),
         ] {
             assert_eq!(is_secret(OsStr::new(name)), held_back, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_only_steers_the_runner_may_be_shown() {
+        for (name, value, holds) in [
+            ("API_TOKEN", "/a/path", true),
+            ("GITHUB_TOKEN", "ghs_x", true),
+            ("INPUT_RESULTS-TOKEN", "x", true),
+            ("INPUT_RESULTS-SSH-KEY", "x", true),
+            ("INPUT_WEBHOOK", "s3cret-words", true),
+            ("STATE_x", "s3cret-words", true),
+            ("PERFTRAIL_RESULTS_SSH_KEY", "x", true),
+            ("INPUT_JOB", "scale_run", false),
+            ("INPUT_ADDITIONAL-STATS", "a=b", false),
+            ("INPUT_ADDITIONAL_STATS", "a=b", false),
+            ("PERFTRAIL_TO", "owner/name", false),
+            ("GITHUB_OUTPUT", "/home/runner/output", false),
+            ("ACTIONS_RESULTS_URL", "https://results.example.org/", false),
+            ("STATE_isPost", "true", false),
+            ("HOME", "s3cret-words", false),
+        ] {
+            assert_eq!(holds_secret(OsStr::new(name), value), holds, "{name}");
         }
     }
 

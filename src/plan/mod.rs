@@ -3,6 +3,7 @@
 //! A plan can be written to a file in one place and carried out in another. After it, no code
 //! knows what started the run except to print it.
 
+mod check;
 pub mod environment;
 pub mod files;
 pub mod render;
@@ -23,6 +24,7 @@ use crate::model::param::Param;
 #[cfg(test)]
 mod tests;
 
+pub use check::Fault;
 pub use render::{RenderError, Surroundings};
 pub use resolve::{PlanError, make};
 
@@ -127,6 +129,9 @@ pub enum ReadError {
     /// Not a plan.
     #[error("this is no plan")]
     Json(#[from] serde_json::Error),
+    /// A value that no configuration could have given.
+    #[error("{0}")]
+    Fault(#[from] check::Fault),
     /// Written by a newer perftrail.
     #[error(
         "the plan has version {found}, this perftrail reads up to {VERSION}: use the version that wrote it"
@@ -149,13 +154,16 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// When it is no plan, or one of a newer version.
+    /// When it is no plan, one of a newer version, or one that breaks the rules of the configuration.
     pub fn from_json(text: &str) -> Result<Self, ReadError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         let version = value.get("version").and_then(serde_json::Value::as_u64);
         if let Some(found) = version.filter(|version| *version > u64::from(VERSION)) {
             return Err(ReadError::Newer { found });
         }
-        Ok(serde_json::from_value(value)?)
+        // From the text, so that an error tells line and column.
+        let plan: Self = serde_json::from_str(text)?;
+        check::check(&plan, &value)?;
+        Ok(plan)
     }
 }

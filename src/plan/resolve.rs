@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::check::REPETITIONS_MAX;
 use super::{Facts, JUDGED_BY_DEFAULT, JobSpec, Plan, PlannedRun, VERSION, render, stem};
 use crate::config::overrides::BareCommand;
 use crate::config::params::ParamError;
@@ -87,6 +88,14 @@ pub enum PlanError {
     /// No repetition at all.
     #[error("0 repetitions measure nothing: ask for at least 1")]
     NoRepetitions,
+    /// More often than any job is run.
+    #[error("{asked} {what} are too many: ask for at most {REPETITIONS_MAX}")]
+    TooOften {
+        /// Repetitions or warm-ups.
+        what: &'static str,
+        /// How many were asked for.
+        asked: u32,
+    },
     /// An empty command.
     #[error("the command is empty")]
     EmptyCommand,
@@ -201,15 +210,26 @@ fn check_params(jobs: &[Job], overrides: &Overrides) -> Result<(), PlanError> {
     }
 }
 
+/// Whether this version can start the profiler.
+pub(super) fn is_available(profiler: Profiler) -> bool {
+    matches!(profiler, Profiler::None | Profiler::SelfMade)
+}
+
 fn planned(job: Job, overrides: &Overrides, judged: &[String]) -> Result<PlannedRun, PlanError> {
     let params = params(&job, overrides)?;
     let profiler = overrides.profiler.unwrap_or(job.profiler);
-    if !matches!(profiler, Profiler::None | Profiler::SelfMade) {
+    if !is_available(profiler) {
         return Err(PlanError::ProfilerUnavailable { job: job.name, profiler: profiler.as_str() });
     }
     let repetitions = overrides.repetitions.unwrap_or(job.repetitions);
     if repetitions == 0 {
         return Err(PlanError::NoRepetitions);
+    }
+    let warmups = overrides.warmups.unwrap_or(job.warmups);
+    for (what, asked) in [("repetitions", repetitions), ("warm-ups", warmups)] {
+        if asked > REPETITIONS_MAX {
+            return Err(PlanError::TooOften { what, asked });
+        }
     }
     let machine = overrides.machine.clone().or(job.machine);
     if let Some(name) = machine.as_deref().filter(|name| !is_metric_name(name)) {
@@ -230,7 +250,7 @@ fn planned(job: Job, overrides: &Overrides, judged: &[String]) -> Result<Planned
         read: job.read,
         count: job.count,
         repetitions,
-        warmups: overrides.warmups.unwrap_or(job.warmups),
+        warmups,
         timeout: overrides.timeout.or(job.timeout),
         total_timeout: job.total_timeout,
         profiler,

@@ -4,6 +4,7 @@
 //! and has its reason beside it. Format history: 1.0 is the first.
 
 pub mod canonical;
+pub mod clean;
 pub mod index;
 pub mod layout;
 pub mod marks;
@@ -29,6 +30,8 @@ pub use crate::model::param::Param;
 
 /// The name every record bears.
 pub const SCHEMA_NAME: &str = "perftrail-stats";
+/// The meter of a run that was brought in: nothing of it was measured here.
+pub const IMPORTED: &str = "imported";
 /// The version this program writes.
 pub const SCHEMA: Schema = Schema { name: SchemaName::Stats, major: 1, minor: 0 };
 
@@ -265,7 +268,7 @@ pub struct Environment {
 pub struct Tool {
     /// perftrail's version.
     pub version: String,
-    /// How processes were measured: `linux` or `portable`.
+    /// How processes were measured: `linux` or `portable`; `imported` when not by perftrail.
     pub meter: String,
     /// The profiler, `none` without one.
     pub profiler: Profiler,

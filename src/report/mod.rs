@@ -16,7 +16,7 @@ pub mod landing;
 mod link;
 mod markdown;
 mod page;
-mod plain;
+pub(crate) mod plain;
 pub mod summary;
 pub mod terminal;
 mod timeline;

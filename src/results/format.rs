@@ -24,7 +24,7 @@ pub enum Standing {
 pub enum FormatError {
     /// A newer perftrail made it.
     #[error(
-        "the results repository has format {major}.{minor}, and perftrail {} writes format {MAJOR}; publish with a newer perftrail",
+        "the results repository has format {major}.{minor}, and perftrail {} knows format {MAJOR}; use a newer perftrail",
         env!("CARGO_PKG_VERSION")
     )]
     Newer {

@@ -346,7 +346,11 @@ pub struct Proposal {
     pub message: String,
 }
 
-fn check_branch(branch: &str) -> Result<(), ResultsError> {
+/// Whether the name can be a branch's.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_branch(branch: &str) -> Result<(), ResultsError> {
     match git2::Branch::name_is_valid(branch) {
         Ok(true) => Ok(()),
         _ => Err(ResultsError::BadBranch { branch: branch.to_owned() }),

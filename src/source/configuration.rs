@@ -1,11 +1,15 @@
 //! Finds and reads the project's configuration and plans.
 
-use std::fs;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Config, Problems};
 use crate::plan::{self, Plan};
+
+/// Largest configuration or plan, in bytes.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// Why a configuration or plan cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +62,7 @@ pub fn load(
     };
     let optional = named.is_none();
     for file in candidates {
-        match fs::read_to_string(&file) {
+        match read_text(&file) {
             Ok(text) => {
                 let config = config::parse(&file.display().to_string(), &text)?;
                 let root = file.parent().unwrap_or(folder).to_owned();
@@ -76,14 +80,35 @@ pub fn load(
 /// # Errors
 /// When it cannot be read or is not right.
 pub fn load_plan(path: &Path) -> Result<Plan, ConfigurationError> {
-    let text = fs::read_to_string(path)
+    let text = read_text(path)
         .map_err(|source| ConfigurationError::Read { path: path.to_owned(), source })?;
     Plan::from_json(&text)
         .map_err(|source| ConfigurationError::Plan { path: path.to_owned(), source })
 }
 
+/// A regular file of text, of a size that people write. A pipe would wait for ever, and a device
+/// never ends. Links are followed: the user named the file.
+fn read_text(path: &Path) -> io::Result<String> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let meta = file.metadata()?;
+    if meta.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 MiB"));
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

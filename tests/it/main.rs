@@ -6,6 +6,10 @@
 )]
 
 mod action;
+mod bad_end;
+mod bad_input;
+mod bad_job;
+mod bad_results;
 mod configuration;
 mod dependencies;
 mod desk;
@@ -38,4 +42,5 @@ mod record_format;
 mod report;
 mod report_landing;
 mod report_samples;
+mod secrets;
 mod support;

@@ -55,7 +55,7 @@ fn alone(path: &str, test: impl FnOnce()) {
     );
 }
 
-fn oracle() -> PathBuf {
+pub(crate) fn oracle() -> PathBuf {
     let exe = env::current_exe().expect("this binary");
     let profile = exe.parent().and_then(Path::parent).expect("the profile's folder");
     let oracle = profile.join("examples/oracle");
@@ -145,7 +145,7 @@ fn hearing(heard: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static) -> Sinks
 }
 
 /// Processes whose command line holds `token`.
-fn alive(token: &str) -> usize {
+pub(crate) fn alive(token: &str) -> usize {
     let me = std::process::id().to_string();
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     entries
@@ -158,7 +158,7 @@ fn alive(token: &str) -> usize {
 
 /// Looks until `done`, at most a while.
 #[track_caller]
-fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let limit = Instant::now() + Duration::from_secs(20);
     while !done() {
         assert!(Instant::now() < limit, "in vain: {what}");

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::actions::Actions;
 use crate::app::run::draft::{self, Facts};
-use crate::app::run::{finish, prepare};
+use crate::app::run::{prepare, redactor};
 use crate::bundle::read::Bundle;
 use crate::model::metric::BUILT_IN;
 use crate::model::status::{Identity, Status};
-use crate::plan::{Plan, PlannedRun, environment};
+use crate::plan::{Plan, PlannedRun};
 use crate::record::layout::{Origin, RunName, differing};
 use crate::record::read::{self, ReadRecord, RecordError};
-use crate::record::redact::Redactor;
 use crate::record::{
     Commit, Environment, Level, Machine, Notice, Record, Repository, Trigger, canonical,
 };
@@ -65,14 +64,10 @@ impl Awaited {
         let repository =
             actions.as_ref().map_or_else(|| git::describe(folder).repository, Actions::repository);
         let drafter = Drafter { plan: &plan, repository, actions };
-        let secrets: Vec<String> = variables
-            .iter()
-            .filter(|(name, _)| environment::is_secret(name))
-            .map(|(_, value)| value.to_string_lossy().into_owned())
-            .collect();
-        let redactor = Redactor::new(secrets.iter().map(String::as_str));
+        let redactor = redactor(variables);
         let lost = plan.runs.iter().map(|planned| {
-            let mut record = finish::without_secrets(&drafter.draft(planned), &redactor)?;
+            let mut record = drafter.draft(planned);
+            redactor.clean(&mut record);
             record.run.digest = Some(canonical::record_digest(&record)?);
             read::read(&canonical::pretty(&record)?)
                 .map_err(|source| AwaitedError::Record { file: file.to_owned(), source })

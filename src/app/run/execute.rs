@@ -7,8 +7,9 @@ use std::time::Duration;
 use regex::bytes::Regex;
 
 use super::RunError;
+use super::guard::guarded;
 use super::interim::Interim;
-use super::ledger::{Ledger, StepRun};
+use super::ledger::{Besides, Ledger, StepRun};
 use super::outputs::{self, Places};
 use super::profiles::Trace;
 use super::readings;
@@ -100,15 +101,15 @@ impl<'a> Execution<'a> {
     /// Prepares a run.
     ///
     /// # Errors
-    /// When there is no place for temporary files.
+    /// When a command cannot be filled.
     pub(super) fn new(
         shop: &'a Workshop<'a>,
         planned: &'a PlannedRun,
         env: Vec<(OsString, OsString)>,
         bundle: &'a BundleWriter,
         record: Record,
+        scratch: Scratch,
     ) -> Result<Self, RunError> {
-        let scratch = Scratch::new(shop.temp)?;
         let counters = planned
             .job
             .count
@@ -198,46 +199,90 @@ impl<'a> Execution<'a> {
             }
         }
         let mut wrote = Wrote { places, before: before.clone(), traces: Vec::new() };
-        let (steps, broken) = self.steps(purpose, &output, &label, &mut wrote)?;
-        if let Some(ending) = broken {
-            if purpose == Purpose::Measure {
-                self.ledger.break_off(steps);
-            }
-            return Ok(Some(self.finished(ending.status, ending.exit_code)));
-        }
-        if purpose == Purpose::Measure {
-            let all = outputs::find(places, &self.watched())?;
-            let fresh = all.clone().new_or_changed(&before);
-            let found = outputs::collected(&fresh, places, &self.planned.job.collect);
-            let mut besides = outputs::count(&found, &self.counters)?;
-            let last = steps.last().map(|step| step.name.clone()).unwrap_or_default();
-            readings::read(&self.planned.job.read, &fresh, &all, &last, &mut besides);
-            let broken = besides.is_broken();
-            self.ledger.complete(steps, besides);
-            let traces = wrote.traces;
-            // The outputs of one repetition are kept, not those of all: they may be large.
-            if let Some(older) = self.last.replace(Left { outputs: found, traces, folder }) {
-                self.scratch.forget(&older.folder);
-            }
-            if broken {
-                return Ok(Some(self.finished(Status::Failed, Some(0))));
-            }
-        } else {
+        let mut steps = Vec::new();
+        let ended = self.steps(purpose, &output, &label, &mut steps, &mut wrote);
+        let traces = wrote.traces;
+        if purpose == Purpose::WarmUp {
             self.scratch.forget(&folder);
+            return Ok(ended?.map(|ending| self.finished(ending.status, ending.exit_code)));
         }
-        Ok(None)
+        match ended {
+            Ok(None) => {}
+            Ok(Some(ending)) => {
+                self.ledger.break_off(steps);
+                return Ok(Some(self.finished(ending.status, ending.exit_code)));
+            }
+            Err(error) => {
+                // What the steps before have cost is measured, whatever became of the next.
+                self.ledger.break_off(steps);
+                return Err(error);
+            }
+        }
+        Ok(self.take_outputs(steps, &before, traces, folder))
     }
 
-    /// The steps of one repetition, and how the one ended that broke it off.
+    /// Reads what the repetition left. Its numbers stay, even when that goes wrong. `Some` when
+    /// something is missing that the run cannot be without.
+    fn take_outputs(
+        &mut self,
+        steps: Vec<StepRun>,
+        before: &Found,
+        traces: Vec<Trace>,
+        folder: PathBuf,
+    ) -> Option<Finished> {
+        let places = Places { root: self.shop.root, output: &folder };
+        let read = guarded("reading what the job left", || self.read(places, before, &steps));
+        let (found, besides) = read.flatten().unwrap_or_else(|error| {
+            let mut besides = Besides::default();
+            besides.notices.push(Notice {
+                level: Level::Error,
+                code: "outputs_not_read".to_owned(),
+                message: error.to_string(),
+            });
+            (Found::default(), besides)
+        });
+        let broken = besides.is_broken();
+        self.ledger.complete(steps, besides);
+        // The outputs of one repetition are kept, not those of all: they may be large.
+        if let Some(older) = self.last.replace(Left { outputs: found, traces, folder }) {
+            self.scratch.forget(&older.folder);
+        }
+        broken.then(|| self.finished(Status::Failed, Some(0)))
+    }
+
+    fn read(
+        &self,
+        places: Places<'_>,
+        before: &Found,
+        steps: &[StepRun],
+    ) -> Result<(Found, Besides), RunError> {
+        let all = outputs::find(places, &self.watched())?;
+        let fresh = all.clone().new_or_changed(before);
+        let found = outputs::collected(&fresh, places, &self.planned.job.collect);
+        let mut besides = outputs::count(&found, &self.counters)?;
+        let last = steps.last().map(|step| step.name.clone()).unwrap_or_default();
+        readings::read(&self.planned.job.read, &fresh, &all, &last, &mut besides);
+        Ok((found, besides))
+    }
+
+    /// The run cannot go on: what was measured stays, and the reason with it.
+    pub(super) fn break_down(&mut self, error: &RunError) -> Finished {
+        self.note(Level::Error, "not_run", &error.to_string());
+        let status = if self.ledger.has_measured() { Status::Failed } else { Status::SetupFailed };
+        self.finished(status, None)
+    }
+
+    /// Runs the steps of one repetition and adds them to `steps`; `Some` is how the one ended that
+    /// broke it off.
     fn steps(
         &mut self,
         purpose: Purpose,
         output: &str,
         label: &str,
+        steps: &mut Vec<StepRun>,
         wrote: &mut Wrote<'_>,
-    ) -> Result<(Vec<StepRun>, Option<Ending>), RunError> {
+    ) -> Result<Option<Ending>, RunError> {
         let started = Stopwatch::start();
-        let mut steps: Vec<StepRun> = Vec::new();
         let commands = self.commands(output)?;
         let several = commands.len() > 1;
         for (name, command) in commands {
@@ -249,7 +294,7 @@ impl<'a> Execution<'a> {
             let stats = self.scratch.stats_file()?;
             let command = self.step_command(&command, Some(output), Some(stats), limit);
             let begin = started.elapsed().as_secs_f64();
-            let measurement = self.measured(&command, purpose, &steps, &name, begin, &what)?;
+            let measurement = self.measured(&command, purpose, steps, &name, begin, &what)?;
             self.ledger.add_output(&measurement);
             let ending = measurement.ending;
             if purpose == Purpose::Measure && self.planned.job.profiler != Profiler::None {
@@ -257,10 +302,10 @@ impl<'a> Execution<'a> {
             }
             steps.push(StepRun { name, begin, measurement });
             if ending.status != Status::Succeeded {
-                return Ok((steps, Some(ending)));
+                return Ok(Some(ending));
             }
         }
-        Ok((steps, None))
+        Ok(None)
     }
 
     /// Runs one step; meanwhile the record on disk stays fresh and the watcher hears of progress.

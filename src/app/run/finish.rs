@@ -3,66 +3,61 @@
 use std::path::Path;
 
 use super::execute::{Execution, Finished};
+use super::guard::guarded;
 use super::ledger::Ledger;
 use super::outputs::{self, Budget};
 use super::prepare::Prepared;
 use super::profiles::{self, Around, Profiled};
 use super::{FinishedRun, RunError};
 use crate::app::watch::Watch;
-use crate::bundle::write::{BundleWriter, WriteError};
+use crate::bundle::write::BundleWriter;
 use crate::config::{KeepRule, Profiler};
 use crate::measure::Window;
 use crate::model::status::Status;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
-use crate::record::redact::Redactor;
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput};
 use crate::source::files::{Found, FoundFile};
 
-/// Completes the bundle, whatever came of the job.
+/// Completes the bundle, whatever came of the job; `Some` is why the run was not carried out as
+/// planned.
 ///
 /// # Errors
-/// When the bundle cannot be written, or the job could not be started at all; even then the record
-/// on disk says so.
+/// When the bundle cannot be written anywhere.
 pub(super) fn finish(
-    execution: Execution<'_>,
+    mut execution: Execution<'_>,
     outcome: Result<Finished, RunError>,
     window: Window,
     prepared: &Prepared,
-    redactor: &Redactor,
-) -> Result<FinishedRun, RunError> {
+) -> Result<(FinishedRun, Option<RunError>), RunError> {
+    let (finished, error) = match outcome {
+        Ok(finished) => (finished, None),
+        Err(error) => (execution.break_down(&error), Some(error)),
+    };
     let Execution { shop, planned, bundle, mut record, ledger, .. } = execution;
     let disturbances = window.close(&ledger.share());
     bundle.release_reserve();
     ledger.fill(&mut record, None);
     record.disturbances = disturbances.seen;
     record.unavailable.extend(disturbances.unavailable);
-    let finished = match outcome {
-        Ok(finished) => finished,
-        Err(error) => {
-            record.run.status = Status::Failed;
-            record.notices.push(Notice {
-                level: Level::Error,
-                code: "not_run".to_owned(),
-                message: error.to_string(),
-            });
-            seal(bundle, &mut record, redactor)?;
-            return Err(error);
-        }
-    };
     record.run.status = finished.status;
     record.run.exit_code = finished.exit_code;
-    bundle.write_record(&record)?;
+    // Numbers first: what profilers wrote may be large. A disk that refuses is told of below.
+    let _ = bundle.seal(record.clone());
     let workspace = shop.root.canonicalize().unwrap_or_else(|_| shop.root.to_owned());
     let workspaces = [shop.root.to_string_lossy(), workspace.to_string_lossy()];
     let workspaces: Vec<&str> = workspaces.iter().map(AsRef::as_ref).collect();
     let expected = planned.job.profiler != Profiler::None && finished.status == Status::Succeeded;
-    let around = Around { workspaces: &workspaces, redactor, expected };
-    let profiled = profiles::read(&finished.traces, around);
-    let kept =
-        KeptFiles { found: &finished.outputs, rules: &planned.job.keep, root: shop.root, profiled };
-    complete(bundle, record, &ledger, kept, prepared, redactor, shop.watch)
+    let around = Around { workspaces: &workspaces, redactor: bundle.redactor(), expected };
+    let kept = KeptFiles {
+        found: &finished.outputs,
+        rules: &planned.job.keep,
+        root: shop.root,
+        profiled: profiles::read(&finished.traces, around),
+    };
+    let run = complete(bundle, record, &ledger, &kept, prepared, shop.watch)?;
+    Ok((run, error))
 }
 
 /// Files that a run leaves.
@@ -77,39 +72,86 @@ pub(super) struct KeptFiles<'a> {
     pub(super) profiled: Profiled,
 }
 
-/// Files, log and series, then the record for good, then the pages.
+impl KeptFiles<'_> {
+    /// The outputs that are no profiler's.
+    fn outputs(&self) -> Found {
+        let mut found = self.found.clone();
+        let is_raw =
+            |file: &FoundFile| self.profiled.raw.iter().any(|raw| raw.absolute == file.absolute);
+        found.files.retain(|file| !is_raw(file));
+        found
+    }
+}
+
+/// Numbers first, then files, log and series, then the record for good, then the pages. Where the
+/// folder takes no more, all of it is written to another one.
 ///
 /// # Errors
-/// When the bundle cannot be written.
+/// When the bundle cannot be written anywhere.
 pub(super) fn complete(
     bundle: &BundleWriter,
     mut record: Record,
     ledger: &Ledger,
-    kept: KeptFiles<'_>,
+    kept: &KeptFiles<'_>,
     prepared: &Prepared,
-    redactor: &Redactor,
     watch: &dyn Watch,
 ) -> Result<FinishedRun, RunError> {
+    let error = match write(bundle, record.clone(), ledger, kept, prepared, watch) {
+        Ok(run) => return Ok(run),
+        Err(error) => error,
+    };
+    let Ok(other) = bundle.elsewhere(prepared.temp.as_deref()) else { return Err(error) };
+    let message = format!(
+        "the bundle is in {}, because its first folder took no more: {error}",
+        other.folder().display()
+    );
+    watch.warn(&message);
+    let (level, code) = (Level::Warning, "bundle_moved".to_owned());
+    record.notices.push(Notice { level, code, message });
+    // The first error tells what to mend.
+    write(&other, record, ledger, kept, prepared, watch).map_err(|_| error)
+}
+
+fn write(
+    bundle: &BundleWriter,
+    record: Record,
+    ledger: &Ledger,
+    kept: &KeptFiles<'_>,
+    prepared: &Prepared,
+    watch: &dyn Watch,
+) -> Result<FinishedRun, RunError> {
+    let mut record = bundle.seal(record)?;
+    let log = bundle.clean_log(&ledger.log().to_bytes());
+    let mut series = ledger.series();
+    let more = &kept.profiled.series;
+    record.series.extend(super::ledger::summaries(more));
+    series.series.extend(more.iter().cloned());
+    let series = bundle.clean_series(series);
+    add_files(bundle, &mut record, &log, &series)?;
     let results = &prepared.config.results;
     let budget = Budget { max_file: results.max_file, max_run: results.max_run };
-    let mut found = kept.found.clone();
-    let is_raw =
-        |file: &FoundFile| kept.profiled.raw.iter().any(|raw| raw.absolute == file.absolute);
-    found.files.retain(|file| !is_raw(file));
-    let (files, notices) = outputs::keep(bundle, &found, kept.rules, budget, kept.root);
-    record.files.extend(files);
-    record.notices.extend(notices);
-    let more_series = kept.profiled.series.clone();
+    let keep = || outputs::keep(bundle, &kept.outputs(), kept.rules, budget, kept.root);
+    match guarded("keeping what the job left", keep) {
+        Ok((mut files, notices)) => {
+            files.append(&mut record.files);
+            record.files = files;
+            record.notices.extend(notices);
+        }
+        Err(error) => record.notices.push(Notice {
+            level: Level::Error,
+            code: "outputs_not_kept".to_owned(),
+            message: error.to_string(),
+        }),
+    }
     let rules = profiles::Kept { raw: results.raw, max_file: results.max_file };
-    profiles::keep(bundle, &mut record, kept.profiled, rules);
-    let log = redactor.bytes(&ledger.log().to_bytes());
-    let mut series = ledger.series();
-    record.series.extend(super::ledger::summaries(&more_series));
-    series.series.extend(more_series);
-    add_files(bundle, &mut record, &log, &series)?;
-    seal(bundle, &mut record, redactor)?;
+    profiles::keep(bundle, &mut record, &kept.profiled, rules);
+    let record = bundle.seal(record)?;
     let log = String::from_utf8_lossy(&log).into_owned();
-    write_pages(bundle, &record, &series, &log, watch);
+    if let Err(error) =
+        guarded("making the pages", || write_pages(bundle, &record, &series, &log, watch))
+    {
+        watch.warn(&format!("no page: {error}; the numbers are in {RECORD_FILE}"));
+    }
     Ok(FinishedRun { bundle: bundle.folder().to_owned(), record, series, log })
 }
 
@@ -137,43 +179,6 @@ fn add_files(
         });
     }
     Ok(())
-}
-
-/// Takes secrets out of the record, signs it with its digest and writes it for good.
-fn seal(bundle: &BundleWriter, record: &mut Record, redactor: &Redactor) -> Result<(), WriteError> {
-    *record = without_secrets(record, redactor)?;
-    record.run.digest = Some(canonical::record_digest(record)?);
-    bundle.write_record(record)
-}
-
-/// Everything that a job or a command line may have put a secret into goes through the redactor.
-pub(in crate::app) fn without_secrets(
-    record: &Record,
-    redactor: &Redactor,
-) -> Result<Record, serde_json::Error> {
-    fn clean(value: &mut serde_json::Value, redactor: &Redactor) {
-        match value {
-            serde_json::Value::String(text) => *text = redactor.text(text),
-            serde_json::Value::Array(items) => {
-                for item in items {
-                    clean(item, redactor);
-                }
-            }
-            serde_json::Value::Object(map) => {
-                for item in map.values_mut() {
-                    clean(item, redactor);
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut value = serde_json::to_value(record)?;
-    for part in ["params", "steps", "extra", "notices", "environment", "tool"] {
-        if let Some(part) = value.get_mut(part) {
-            clean(part, redactor);
-        }
-    }
-    serde_json::from_value(value)
 }
 
 /// A page that cannot be made costs the page, not the run.

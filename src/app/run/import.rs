@@ -17,8 +17,7 @@ use crate::model::names::CommitSha;
 use crate::model::status::Status;
 use crate::plan::{JobSpec, PlannedRun};
 use crate::record::reading::ReadRule;
-use crate::record::redact::Redactor;
-use crate::record::{Environment, Machine, Repetitions};
+use crate::record::{Environment, IMPORTED, Machine, Repetitions};
 use crate::source::files::{self, Found};
 
 /// What is brought in.
@@ -84,7 +83,6 @@ fn one(
     import: &Import,
     watch: &dyn Watch,
 ) -> Result<FinishedRun, RunError> {
-    let redactor = Redactor::new(prepared.secrets().iter().map(String::as_str));
     let (bundle, id) = super::new_bundle(prepared, planned)?;
     let facts = prepared.facts_for(planned);
     let environment = Environment::default();
@@ -93,7 +91,7 @@ fn one(
     record.run.started = import.started;
     record.run.ended = import.ended;
     record.run.repetitions = Repetitions { planned: 1, completed: 1, warmups: 0 };
-    "imported".clone_into(&mut record.tool.meter);
+    IMPORTED.clone_into(&mut record.tool.meter);
     if !import.here {
         record.machine = unknown_machine(planned.job.machine.as_deref());
     }
@@ -113,7 +111,7 @@ fn one(
     }
     let root = prepared.root.to_string_lossy();
     let expected = planned.job.profiler != Profiler::None;
-    let around = Around { workspaces: &[root.as_ref()], redactor: &redactor, expected };
+    let around = Around { workspaces: &[root.as_ref()], redactor: bundle.redactor(), expected };
     let traces: Vec<Trace> = found
         .files
         .iter()
@@ -125,7 +123,7 @@ fn one(
         root: &import.folder,
         profiled: profiles::read(&traces, around),
     };
-    finish::complete(&bundle, record, &ledger, kept, prepared, &redactor, watch)
+    finish::complete(&bundle, record, &ledger, &kept, prepared, watch)
 }
 
 /// The files of the folder that matter.

@@ -157,6 +157,9 @@ impl Ledger {
 
     /// Adds a repetition that ended early. Completed ones stay what the metrics are made of.
     pub(super) fn break_off(&mut self, steps: Vec<StepRun>) {
+        if steps.is_empty() {
+            return;
+        }
         if self.completed.is_empty() {
             self.last = Some(Repetition::new(steps, Besides::default()));
         } else if let Some(last) = &mut self.last {
@@ -167,6 +170,11 @@ impl Ledger {
                 }
             }
         }
+    }
+
+    /// Whether anything was measured at all.
+    pub(super) fn has_measured(&self) -> bool {
+        self.last.is_some()
     }
 
     /// How many repetitions are complete.

@@ -2,7 +2,8 @@
 
 pub(super) mod draft;
 mod execute;
-pub(super) mod finish;
+mod finish;
+mod guard;
 mod import;
 mod interim;
 mod ledger;
@@ -15,14 +16,13 @@ mod values;
 use std::path::PathBuf;
 
 use crate::app::watch::Watch;
-use crate::bundle::scratch::ScratchError;
+use crate::bundle::scratch::{Scratch, ScratchError};
 use crate::bundle::write::{BundleWriter, WriteError};
 use crate::clock;
 use crate::measure::{MeasureError, Meter, MeterOptions, Places, Stop, Window};
 use crate::plan::{PlanError, PlannedRun, RenderError, environment};
 use crate::record::Record;
 use crate::record::layout::{Origin, RunName};
-use crate::record::redact::Redactor;
 use crate::record::series::SeriesFile;
 use crate::source;
 use crate::source::configuration::ConfigurationError;
@@ -30,7 +30,7 @@ use crate::source::files::FilesError;
 use execute::{Execution, Workshop};
 
 pub use import::{Import, import};
-pub use prepare::{Prepared, Request, prepare};
+pub use prepare::{Prepared, Request, prepare, redactor};
 
 /// Why a run could not be carried out. A job that fails is no such error.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +69,14 @@ pub enum RunError {
     /// The record cannot be written as JSON, which is a fault of perftrail.
     #[error("failed to write the record as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// A fault of perftrail's own.
+    #[error("{what} met a fault of perftrail's own ({said}); please report it")]
+    Fault {
+        /// What was being done.
+        what: &'static str,
+        /// What the fault said.
+        said: String,
+    },
 }
 
 impl RunError {
@@ -98,16 +106,18 @@ pub struct FinishedRun {
     pub log: String,
 }
 
-/// Carries out the whole plan, one run after the other. A run that fails does not keep the others
-/// from running; a request to stop does.
-///
-/// # Errors
-/// When a run could not be carried out at all. Bundles of earlier runs stay.
-pub fn carry_out(
-    prepared: &Prepared,
-    watch: &dyn Watch,
-    stop: &Stop,
-) -> Result<Vec<FinishedRun>, RunError> {
+/// What came of a plan.
+#[derive(Debug, Default)]
+pub struct CarriedOut {
+    /// The runs that left a bundle, whatever their status.
+    pub finished: Vec<FinishedRun>,
+    /// Why runs could not be carried out as planned. What they had measured is in their bundles.
+    pub errors: Vec<RunError>,
+}
+
+/// Carries out the whole plan, one run after the other. A run that fails, or that cannot be carried
+/// out, does not keep the others from running; a request to stop does.
+pub fn carry_out(prepared: &Prepared, watch: &dyn Watch, stop: &Stop) -> CarriedOut {
     let meter = Meter::new(prepared.meter, MeterOptions::default());
     let shop = Workshop {
         meter: &meter,
@@ -119,37 +129,47 @@ pub fn carry_out(
         event: &prepared.plan.facts.event,
         run_number: prepared.plan.facts.run_number,
     };
-    let mut finished = Vec::new();
+    let mut out = CarriedOut::default();
     for planned in &prepared.plan.runs {
-        if stop.cause().is_some() && !finished.is_empty() {
+        if stop.cause().is_some() && !out.finished.is_empty() {
             watch.warn(&format!("{}: not run, because of the request to stop", planned.job.name));
             continue;
         }
-        finished.push(one(prepared, planned, &shop)?);
+        match one(prepared, planned, &shop) {
+            Ok((run, error)) => {
+                out.finished.push(run);
+                out.errors.extend(error);
+            }
+            Err(error) => out.errors.push(error),
+        }
         watch.clear();
     }
-    Ok(finished)
+    out
 }
 
+/// The run's bundle, and why the run was not carried out as planned.
 fn one(
     prepared: &Prepared,
     planned: &PlannedRun,
     shop: &Workshop<'_>,
-) -> Result<FinishedRun, RunError> {
+) -> Result<(FinishedRun, Option<RunError>), RunError> {
     let env = job_environment(prepared, planned);
-    let redactor = Redactor::new(env.secrets.iter().map(String::as_str));
     let environment = source::environment::describe(shop.root, &env.kept, env.held_back);
+    let scratch = Scratch::new(shop.temp)?;
     let (bundle, id) = new_bundle(prepared, planned)?;
     let facts = prepared.facts_for(planned);
     let record = draft::record(&facts, &prepared.plan.facts, planned, id, environment);
-    bundle.write_record(&record)?;
+    // Nothing has begun: a bundle that cannot even hold this is of no use.
+    let begun = bundle.write_record(&record).map_err(RunError::from);
+    let begun =
+        begun.and_then(|()| Execution::new(shop, planned, env.kept, &bundle, record, scratch));
+    let mut execution = begun.inspect_err(|_| bundle.discard())?;
     shop.watch.detail(&format!("the bundle is {}", bundle.folder().display()));
-    let mut execution = Execution::new(shop, planned, env.kept, &bundle, record)?;
     let window = Window::open(&Places::default());
     execution.record.run.started = Some(prepared.clock.now());
     let outcome = execution.run();
     execution.record.run.ended = Some(prepared.clock.now());
-    finish::finish(execution, outcome, window, prepared, &redactor)
+    finish::finish(execution, outcome, window, prepared)
 }
 
 /// A bundle under a name that nothing has yet: chance may give two runs of one second one name.
@@ -158,16 +178,17 @@ fn new_bundle(
     planned: &PlannedRun,
 ) -> Result<(BundleWriter, String), RunError> {
     let apart = prepare::params_apart(planned);
+    let redactor = prepared.redactor();
     let mut tries = 0;
     loop {
         let origin = prepared
             .service
             .unwrap_or(Origin::Local { at: prepared.clock.now(), random: clock::chance() });
         let variant = prepared.plan.facts.variant.as_deref();
-        let id =
-            RunName { origin, job: &planned.job.name, params: &apart, variant, confirm: None }.id();
+        let job = &redactor.name(&planned.job.name);
+        let id = RunName { origin, job, params: &apart, variant, confirm: None }.id();
         tries += 1;
-        match BundleWriter::create(&prepared.output, &id) {
+        match BundleWriter::create(&prepared.output, &id, redactor.clone()) {
             Ok(bundle) => return Ok((bundle, id)),
             Err(WriteError::Exists { .. }) if prepared.service.is_none() && tries < 100 => {}
             Err(error) => return Err(error.into()),
@@ -175,24 +196,22 @@ fn new_bundle(
     }
 }
 
-/// What a job gets of our environment, and the secrets among what it does not get.
+/// What a job gets of our environment, and the names of what it does not get.
 struct JobEnvironment {
     kept: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     held_back: Vec<String>,
-    secrets: Vec<String>,
 }
 
 fn job_environment(prepared: &Prepared, planned: &PlannedRun) -> JobEnvironment {
     let filtered = environment::filter(
         prepared.variables.iter().cloned(),
-        &planned.job.env_pass,
+        prepared.may_pass(planned),
         &prepared.plan.facts.event,
     );
-    let secrets = prepared.secrets();
     let mut kept = filtered.kept;
     for (name, value) in &planned.job.env {
         kept.retain(|(other, _)| other != name.as_str());
         kept.push((name.into(), value.into()));
     }
-    JobEnvironment { kept, held_back: filtered.held_back, secrets }
+    JobEnvironment { kept, held_back: filtered.held_back }
 }

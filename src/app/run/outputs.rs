@@ -162,7 +162,7 @@ impl Keeper<'_> {
             self.unlisted.1 += file.bytes;
             return;
         }
-        let path = format!("{FILES_DIR}/{}", file.path);
+        let path = format!("{FILES_DIR}/{}", self.bundle.redactor().name(&file.path));
         if self.files.iter().any(|other| other.path.eq_ignore_ascii_case(&path)) {
             self.list(
                 path,
@@ -176,12 +176,18 @@ impl Keeper<'_> {
         match self.content(file) {
             Err(why) => self.list(path, file.bytes, None, role, Some(&why)),
             Ok(bytes) => {
+                let size = bytes.len() as u64;
+                // Files stay byte for byte what the job wrote: one with a secret is not kept at all.
+                if self.bundle.redactor().finds(&bytes) {
+                    let why = Some("it holds what looks like a secret");
+                    return self.list(path, size, None, role, why);
+                }
                 let digest = canonical::sha256_hex(&bytes);
                 // A full disk costs this file, not the run.
                 let why = self.no_room_for(&bytes).or_else(|| {
                     self.bundle.write(&path, &bytes).err().map(|error| error.to_string())
                 });
-                self.list(path, bytes.len() as u64, Some(digest), role, why.as_deref());
+                self.list(path, size, Some(digest), role, why.as_deref());
             }
         }
     }
@@ -240,5 +246,49 @@ impl Keeper<'_> {
             }]
         };
         (self.files, notices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::record::redact::Redactor;
+
+    #[test]
+    fn files_that_cannot_be_kept_are_named_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = folder.path().join("job");
+        fs::create_dir(&job).unwrap();
+        for (name, content) in [
+            ("a.csv", "1"),
+            ("gone.csv", "1"),
+            ("key.txt", "x=hunter2secret"),
+            ("hunter2secret.txt", "2"),
+        ] {
+            fs::write(job.join(name), content).unwrap();
+        }
+        let found = files::find(&job, &["**".to_owned()]).unwrap();
+        fs::remove_file(job.join("gone.csv")).unwrap();
+        let redactor = Redactor::new(["hunter2secret"]);
+        let bundle = BundleWriter::create(&folder.path().join("out"), "run", redactor).unwrap();
+        let budget = Budget { max_file: 1000, max_run: 1000 };
+        let (listed, notices) = keep(&bundle, &found, &[], budget, &job);
+        let told: Vec<_> =
+            listed.iter().map(|file| (file.path.as_str(), file.left_out.is_some())).collect();
+        assert_eq!(
+            told,
+            [
+                ("files/a.csv", false),
+                ("files/gone.csv", true),
+                ("files/___.txt", false),
+                ("files/key.txt", true),
+            ]
+        );
+        assert!(listed[1].left_out.as_ref().is_some_and(|why| why.contains("No such file")));
+        assert_eq!((listed[3].sha256.as_deref(), notices.len()), (None, 0));
+        assert!(bundle.folder().join("files/___.txt").is_file());
+        assert!(!bundle.folder().join("files/key.txt").exists());
     }
 }

@@ -10,12 +10,14 @@ use super::draft::Facts;
 use super::{Import, RunError};
 use crate::actions::Actions;
 use crate::clock::Clock;
+use crate::config::sections::is_pull_request;
 use crate::config::{Config, Overrides, ShellKind};
 use crate::measure::{MeterKind, Places, machine};
 use crate::model::names::CommitSha;
 use crate::model::status::Identity;
 use crate::plan::{self, Plan, PlannedRun, environment};
 use crate::record::layout::Origin;
+use crate::record::redact::Redactor;
 use crate::record::{Commit, Repository, Trigger};
 use crate::source::configuration;
 use crate::source::git::{self, Source};
@@ -129,13 +131,15 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
 }
 
 impl Prepared {
-    /// Values of our own variables that no job gets and no record may show.
-    pub(super) fn secrets(&self) -> Vec<String> {
-        self.variables
-            .iter()
-            .filter(|(name, _)| environment::is_secret(name))
-            .map(|(_, value)| value.to_string_lossy().into_owned())
-            .collect()
+    /// Knows the values of our own variables that no record may show.
+    pub(super) fn redactor(&self) -> Redactor {
+        redactor(&self.variables)
+    }
+
+    /// Held-back variables that a job may have. A plan says for which event it is, but what started
+    /// us counts as well.
+    pub(super) fn may_pass<'a>(&self, planned: &'a PlannedRun) -> &'a [String] {
+        if is_pull_request(&self.trigger.event) { &[] } else { &planned.job.env_pass }
     }
 
     /// What the records of this run say of where and from what it came.
@@ -150,6 +154,17 @@ impl Prepared {
             meter: self.meter.as_str(),
         }
     }
+}
+
+/// Takes out the values of variables that hold secrets.
+pub fn redactor(variables: &[(OsString, OsString)]) -> Redactor {
+    let secrets: Vec<String> = variables
+        .iter()
+        .map(|(name, value)| (name, value.to_string_lossy()))
+        .filter(|(name, value)| environment::holds_secret(name, value))
+        .map(|(_, value)| value.into_owned())
+        .collect();
+    Redactor::new(secrets.iter().map(String::as_str))
 }
 
 /// What runs here is what is checked out here; of what is imported only an event can prove that.

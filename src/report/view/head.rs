@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::moments::utc;
 use crate::model::metric::Unit;
 use crate::model::status::Status;
-use crate::record::{Level, Record};
+use crate::record::{IMPORTED, Level, Record};
 use crate::report::link::Url;
 use crate::report::view::metrics::amount;
 use crate::report::{EarlierRun, PagePlace, RunPageInput, plain};
@@ -49,7 +49,11 @@ impl StatusView {
         Self {
             word: status.words(),
             tone: tone_of(status),
-            detail: exit(status, record.run.exit_code),
+            detail: if record.run.exit_code.is_none() && record.tool.meter == IMPORTED {
+                "imported: its exit code is not known".to_owned()
+            } else {
+                exit(status, record.run.exit_code)
+            },
         }
     }
 }

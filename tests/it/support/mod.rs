@@ -114,6 +114,14 @@ impl Project {
     }
 }
 
+/// The message of the notice with that code.
+#[track_caller]
+pub(crate) fn notice<'a>(record: &'a Value, code: &str) -> &'a str {
+    let notices = record["notices"].as_array().expect("notices");
+    let found = notices.iter().find(|notice| notice["code"] == code);
+    found.unwrap_or_else(|| panic!("no {code} in {notices:?}"))["message"].as_str().expect("a text")
+}
+
 impl Answer {
     /// Runs a command and keeps what it answers.
     pub(crate) fn of(command: &mut Command) -> Self {

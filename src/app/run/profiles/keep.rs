@@ -35,25 +35,25 @@ pub(in super::super) struct Kept {
 pub(in super::super) fn keep(
     bundle: &BundleWriter,
     record: &mut Record,
-    profiled: Profiled,
+    profiled: &Profiled,
     rules: Kept,
 ) {
     let Profiled { profiles, metrics, series: _, notices, raw } = profiled;
-    record.notices.extend(notices);
+    record.notices.extend(notices.iter().cloned());
     for number in metrics {
         let name = if built_in(&number.number.name).is_some() {
             format!("job.{}", number.number.name)
         } else {
             number.number.name.clone()
         };
-        record.metrics.entry(name).or_insert_with(|| metric(&number));
+        record.metrics.entry(name).or_insert_with(|| metric(number));
     }
     if !profiles.is_empty()
-        && let Err(why) = keep_profiles(bundle, record, profiles, rules.max_file)
+        && let Err(why) = keep_profiles(bundle, record, profiles.clone(), rules.max_file)
     {
         record.notices.push(warning("profile_not_kept", why));
     }
-    for file in &raw {
+    for file in raw {
         let listed = keep_raw(bundle, file, rules.raw);
         record.files.push(listed);
     }
@@ -94,6 +94,10 @@ fn keep_profiles(
         .map(|sourced| functions::functions(&sourced.profile, 0).len() as u64)
         .collect();
     let text = fit(&mut profiles, max_file)?;
+    // Names and source lines are clean by now; whatever else there is of a profile must be so too.
+    if bundle.redactor().finds(text.as_bytes()) {
+        return Err("it holds what looks like a secret: the run has no profile".to_owned());
+    }
     bundle
         .write_gz(PROFILE_FILE, text.as_bytes())
         .map_err(|error| format!("failed to {error}: the run has no profile"))?;
@@ -181,7 +185,7 @@ fn summary(place: u32, sourced: &SourcedProfile, functions: u64) -> ProfileSumma
 
 /// Puts a raw file into the bundle, verbatim.
 fn keep_raw(bundle: &BundleWriter, file: &FoundFile, policy: RawPolicy) -> File {
-    let path = format!("{RAW_DIR}/{}", file.path);
+    let path = format!("{RAW_DIR}/{}", bundle.redactor().name(&file.path));
     let out = |why: String| File {
         path: path.clone(),
         bytes: file.bytes,

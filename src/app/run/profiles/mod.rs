@@ -40,7 +40,7 @@ pub(super) struct Profiled {
 }
 
 /// A profile, and the file it was read from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SourcedProfile {
     /// The profile.
     pub profile: Profile,
