@@ -1,9 +1,11 @@
 //! What started us: the event of a workflow, read into what it asks for, and whether anything is
 //! to be done at all.
 //!
-//! Only events that build what people with write access committed are read here. On every other
-//! event somebody else's code would run beside the secrets of the step.
+//! One step does everything only on events that build what people with write access committed
+//! ([`read`]). A comment under a pull request is read ([`comment`]) and decided on ([`approve`])
+//! apart from the code that it is about.
 
+pub mod comment;
 mod decide;
 mod event;
 
