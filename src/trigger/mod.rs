@@ -5,6 +5,7 @@
 //! ([`read`]). A comment under a pull request is read ([`comment`]) and decided on ([`approve`])
 //! apart from the code that it is about.
 
+pub mod approve;
 pub mod comment;
 mod decide;
 mod event;
