@@ -17,21 +17,43 @@ pub(super) struct Call {
     pub(super) body: Option<serde_json::Value>,
     /// What it does, for messages: `read the repository o/n`.
     pub(super) doing: String,
+    repeat: Repeat,
 }
 
 impl Call {
     /// A GET of a path whose segments are encoded here.
     pub(super) fn get(segments: &[&str], query: &[(&str, &str)], doing: String) -> Self {
-        Self { method: Method::GET, target: target(segments, query), body: None, doing }
+        let target = target(segments, query);
+        Self { method: Method::GET, target, body: None, doing, repeat: Repeat::Freely }
     }
 
     /// A POST, which is never sent twice unless the first was certainly not acted upon.
     pub(super) fn post(segments: &[&str], body: serde_json::Value, doing: String) -> Self {
-        Self { method: Method::POST, target: target(segments, &[]), body: Some(body), doing }
+        Self::with_body(Method::POST, segments, body, doing, Repeat::IfNotDone)
+    }
+
+    /// A POST after which a second one changes nothing.
+    pub(super) fn post_again(segments: &[&str], body: serde_json::Value, doing: String) -> Self {
+        Self::with_body(Method::POST, segments, body, doing, Repeat::Freely)
+    }
+
+    /// A PATCH.
+    pub(super) fn patch(segments: &[&str], body: serde_json::Value, doing: String) -> Self {
+        Self::with_body(Method::PATCH, segments, body, doing, Repeat::Freely)
+    }
+
+    fn with_body(
+        method: Method,
+        segments: &[&str],
+        body: serde_json::Value,
+        doing: String,
+        repeat: Repeat,
+    ) -> Self {
+        Self { method, target: target(segments, &[]), body: Some(body), doing, repeat }
     }
 
     pub(super) fn repeat(&self) -> Repeat {
-        if self.method == Method::POST { Repeat::IfNotDone } else { Repeat::Freely }
+        self.repeat
     }
 }
 

@@ -9,13 +9,18 @@
 //! out fields that GitHub has.
 
 mod call;
+mod conversation;
 mod dispatch;
 mod error;
 mod failure;
 mod hosts;
+mod in_repository;
 mod pause;
+mod people;
+mod pull_request;
 mod repository;
 mod retry;
+mod status;
 mod token;
 mod wire;
 
@@ -24,11 +29,15 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+pub use conversation::{COMMENT_MAX, Comment, Reaction};
 pub use error::{AddressProblem, DispatchProblem, Error, NetworkKind};
 pub use hosts::{Hosts, Proxies};
+pub use in_repository::InRepository;
 pub use pause::{Pause, RealPause};
+pub use pull_request::{ChangedFiles, PullRequest};
 pub use repository::{Comparison, Repository, Visibility};
 pub use retry::Patience;
+pub use status::{Status, StatusState};
 pub use token::{EXPIRY_WARNING_DAYS, ExpiryWarning, Token, TokenProblem, expiry_warning};
 
 use call::Call;

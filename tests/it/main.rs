@@ -20,6 +20,7 @@ mod fake_github;
 mod fsck;
 mod git_server;
 mod github;
+mod github_pulls;
 mod history;
 mod import;
 mod init;

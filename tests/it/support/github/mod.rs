@@ -4,6 +4,7 @@
 
 mod door;
 mod openapi;
+mod pulls;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -21,6 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use door::{Cut, Door};
+pub(crate) use pulls::{BOT, FakePull};
 
 /// What the fake's own clock shows, in each answer's `date`.
 pub(crate) const NOW: &str = "2026-12-14T12:00:00Z";
@@ -39,6 +41,13 @@ pub(crate) struct FakeRepository {
     pub(crate) dispatches: Vec<Value>,
     /// The repository was renamed to this one.
     pub(crate) moved_to: Option<String>,
+    /// What people may do, by login.
+    pub(crate) people: BTreeMap<&'static str, &'static str>,
+    pub(crate) pulls: BTreeMap<u64, FakePull>,
+    /// The newest push to a branch: the commit, and when.
+    pub(crate) pushes: BTreeMap<&'static str, (String, &'static str)>,
+    /// What was said of commits, oldest first.
+    pub(crate) statuses: Vec<(String, Value)>,
 }
 
 impl FakeRepository {
@@ -51,6 +60,10 @@ impl FakeRepository {
             commits: BTreeMap::new(),
             dispatches: Vec::new(),
             moved_to: None,
+            people: BTreeMap::new(),
+            pulls: BTreeMap::new(),
+            pushes: BTreeMap::new(),
+            statuses: Vec::new(),
         }
     }
 
@@ -77,6 +90,8 @@ impl FakeRepository {
 pub(crate) struct FakeToken {
     pub(crate) may_read: BTreeSet<&'static str>,
     pub(crate) may_write: BTreeSet<&'static str>,
+    /// Where it may comment and set statuses.
+    pub(crate) may_tell: BTreeSet<&'static str>,
     /// As the header says it.
     pub(crate) expires: Option<&'static str>,
     /// It has ended.
@@ -86,6 +101,10 @@ pub(crate) struct FakeToken {
 impl FakeToken {
     pub(crate) fn reads(repository: &'static str) -> Self {
         Self { may_read: [repository].into(), ..Self::default() }
+    }
+
+    pub(crate) fn tells(repository: &'static str) -> Self {
+        Self { may_tell: [repository].into(), ..Self::reads(repository) }
     }
 
     pub(crate) fn writes(repository: &'static str) -> Self {
@@ -485,7 +504,12 @@ impl Model {
                     .with("x-accepted-github-permissions", "contents=write")
             }
             ("POST", ["dispatches"]) => self.dispatched(name, seen),
-            _ => self.no_route(seen),
+            _ => {
+                let reply = self.repositories.get_mut(name).and_then(|repository| {
+                    pulls::reply(name, repository, rest, method, seen, token)
+                });
+                reply.unwrap_or_else(|| self.no_route(seen))
+            }
         }
     }
 
