@@ -15,10 +15,10 @@ test *ARGS:
 lint:
     .ci/run lint
 
-# The slow checks: the README's first command in a fresh clone, the pages in a browser, the bench,
+# The slow checks: the README's first command in a fresh clone, the pages in a browser, each profiler, the bench,
 # publishers that are killed 200 times and fifty at once
 deep:
-    .ci/run walk browser bench deep
+    .ci/run walk browser profilers bench deep
 
 # What measuring and publishing cost, as ratios; `just bench --short` takes two minutes
 bench *ARGS:

@@ -320,6 +320,9 @@ impl Running<'_> {
     }
 
     fn progress(&self) -> Progress<'_> {
+        // One lock after the other: whoever takes a mark looks at the samples while it holds the
+        // collector.
+        let phase = lock(&self.shared.collector).phase().map(str::to_owned);
         let samples = lock(&self.shared.samples);
         let sees = self.kind.sees_the_tree() && samples.count > 0;
         Progress {
@@ -327,7 +330,7 @@ impl Running<'_> {
             memory: sees.then_some(samples.last.rss as f64),
             cpu_time: sees.then_some(samples.cpu_total),
             processes: sees.then_some(samples.last.processes),
-            phase: lock(&self.shared.collector).phase().map(str::to_owned),
+            phase,
             run: self,
         }
     }

@@ -187,9 +187,7 @@ fn job(job: &JobSpec) -> Result<(), Fault> {
     for name in &job.judged {
         expect(is_metric_name(name), "job.judged", name, METRIC_NAME)?;
     }
-    let profiler = job.profiler.as_str();
-    let there = super::resolve::is_available(job.profiler);
-    expect(there, "job.profiler", &profiler, "`none`, or `self` when the job profiles itself")
+    Ok(())
 }
 
 fn command(command: &Command, place: &'static str) -> Result<(), Fault> {

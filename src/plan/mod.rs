@@ -10,6 +10,7 @@ pub mod render;
 pub mod resolve;
 mod seconds;
 pub mod stem;
+pub mod wrap;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::check::REPETITIONS_MAX;
+use super::wrap::{self, CannotWrap, Program, Wrapping};
 use super::{Facts, JUDGED_BY_DEFAULT, JobSpec, Plan, PlannedRun, VERSION, render, stem};
 use crate::config::overrides::BareCommand;
 use crate::config::params::ParamError;
@@ -75,15 +76,17 @@ pub enum PlanError {
         /// The name, cut.
         name: String,
     },
-    /// A profiler this version cannot start.
-    #[error(
-        "job `{job}` asks for the profiler `{profiler}`, which is not available in this version: use `none`, or `self` when the job profiles itself"
-    )]
-    ProfilerUnavailable {
+    /// A profiler that cannot follow any step of the job.
+    #[error("job `{job}`, step `{step}` cannot run under {profiler}: {why}")]
+    Profiler {
         /// The job.
         job: String,
+        /// Its first step.
+        step: String,
         /// The profiler.
         profiler: &'static str,
+        /// Why.
+        why: CannotWrap,
     },
     /// No repetition at all.
     #[error("0 repetitions measure nothing: ask for at least 1")]
@@ -210,17 +213,12 @@ fn check_params(jobs: &[Job], overrides: &Overrides) -> Result<(), PlanError> {
     }
 }
 
-/// Whether this version can start the profiler.
-pub(super) fn is_available(profiler: Profiler) -> bool {
-    matches!(profiler, Profiler::None | Profiler::SelfMade)
-}
-
 fn planned(job: Job, overrides: &Overrides, judged: &[String]) -> Result<PlannedRun, PlanError> {
     let params = params(&job, overrides)?;
     let profiler = overrides.profiler.unwrap_or(job.profiler);
-    if !is_available(profiler) {
-        return Err(PlanError::ProfilerUnavailable { job: job.name, profiler: profiler.as_str() });
-    }
+    let profiler_args =
+        overrides.profiler_args.clone().unwrap_or_else(|| job.profiler_args.clone());
+    check_profiler(&job, profiler, &profiler_args)?;
     let repetitions = overrides.repetitions.unwrap_or(job.repetitions);
     if repetitions == 0 {
         return Err(PlanError::NoRepetitions);
@@ -254,7 +252,7 @@ fn planned(job: Job, overrides: &Overrides, judged: &[String]) -> Result<Planned
         timeout: overrides.timeout.or(job.timeout),
         total_timeout: job.total_timeout,
         profiler,
-        profiler_args: overrides.profiler_args.clone().unwrap_or(job.profiler_args),
+        profiler_args,
         machine,
         workload: job.workload,
         judged: judged.to_vec(),
@@ -262,6 +260,31 @@ fn planned(job: Job, overrides: &Overrides, judged: &[String]) -> Result<Planned
         name: job.name,
     };
     Ok(PlannedRun { job: spec, params, tag, additional: overrides.additional.clone() })
+}
+
+/// At least one step must be such that the profiler can follow it, as far as that can be told
+/// before a shell, or a look at the program, says more.
+fn check_profiler(job: &Job, profiler: Profiler, args: &[String]) -> Result<(), PlanError> {
+    if !profiler.is_started() || profiler == Profiler::Perf {
+        return Ok(());
+    }
+    let wrapping = Wrapping { profiler, args, major: None, output: "" };
+    let mut first = None;
+    for step in &job.steps {
+        let why = match wrap::program(&step.run) {
+            Ok(Program::Python) => wrap::wrap(&step.run, &wrapping).err(),
+            Ok(Program::Named(_) | Program::Unknown) => None,
+            Err(why) => Some(why),
+        };
+        let Some(why) = why else { return Ok(()) };
+        first.get_or_insert(PlanError::Profiler {
+            job: job.name.clone(),
+            step: step.name.clone(),
+            profiler: profiler.as_str(),
+            why,
+        });
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// The job's params with the values asked for; the last one of a name counts.

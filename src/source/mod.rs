@@ -4,3 +4,4 @@ pub mod configuration;
 pub mod environment;
 pub mod files;
 pub mod git;
+pub mod program;

@@ -28,6 +28,7 @@ mod layering;
 mod measure;
 mod profile;
 mod profile_run;
+mod profiler;
 mod publish;
 mod publish_github;
 mod publish_hostile;

@@ -11,8 +11,9 @@ use super::guard::guarded;
 use super::interim::Interim;
 use super::ledger::{Besides, Ledger, StepRun};
 use super::outputs::{self, Places};
-use super::profiles::Trace;
+use super::profiles::{Role, Trace};
 use super::readings;
+use super::wrapped::Profiling;
 use crate::app::watch::Watch;
 use crate::bundle::scratch::Scratch;
 use crate::bundle::write::BundleWriter;
@@ -62,12 +63,16 @@ pub(super) struct Execution<'a> {
     pub scratch: Scratch,
     /// Since the run began.
     pub since: Stopwatch,
+    /// The profiler that perftrail starts, once it is ready.
+    pub profiling: Option<Profiling>,
     counters: Vec<(String, Regex)>,
     interim: Interim,
     /// What the last completed repetition left.
     last: Option<Left>,
     /// How many output folders were given out.
     turn: u32,
+    /// What a profiler that perftrail started has written.
+    traces: Vec<Trace>,
 }
 
 /// How a run ended.
@@ -95,6 +100,20 @@ struct Left {
 enum Purpose {
     WarmUp,
     Measure,
+    /// Measured under the profiler; it counts.
+    MeasureProfiled,
+    /// Run under the profiler alone: there are others that count.
+    Profile,
+}
+
+impl Purpose {
+    fn is_profiled(self) -> bool {
+        matches!(self, Self::MeasureProfiled | Self::Profile)
+    }
+
+    fn counts(self) -> bool {
+        matches!(self, Self::Measure | Self::MeasureProfiled)
+    }
 }
 
 impl<'a> Execution<'a> {
@@ -125,10 +144,12 @@ impl<'a> Execution<'a> {
             ledger: Ledger::new(Vec::new(), LogBudget::default()),
             scratch,
             since: Stopwatch::start(),
+            profiling: None,
             counters,
             interim: Interim::default(),
             last: None,
             turn: 1,
+            traces: Vec::new(),
         };
         let steps = execution.commands("")?;
         let steps = steps.into_iter().map(|(name, command)| (name, command.text())).collect();
@@ -148,17 +169,30 @@ impl<'a> Execution<'a> {
             };
             return Ok(self.finished(status, ending.exit_code));
         }
+        if !self.prepare_profiler()? {
+            return Ok(self.finished(Status::SetupFailed, None));
+        }
         for number in 1..=self.planned.job.warmups {
             if let Some(broken) = self.repetition(Purpose::WarmUp, number)? {
                 return Ok(broken);
             }
         }
         for number in 1..=self.planned.job.repetitions {
-            if let Some(broken) = self.repetition(Purpose::Measure, number)? {
+            if let Some(broken) = self.repetition(self.purpose(number), number)? {
                 return Ok(broken);
             }
         }
         Ok(self.finished(Status::Succeeded, Some(0)))
+    }
+
+    /// The last repetition runs under the profiler, and counts only when it is the only one.
+    fn purpose(&self, number: u32) -> Purpose {
+        let job = &self.planned.job;
+        match (job.profiler.is_started() && number == job.repetitions, job.repetitions) {
+            (false, _) => Purpose::Measure,
+            (true, 1) => Purpose::MeasureProfiled,
+            (true, _) => Purpose::Profile,
+        }
     }
 
     /// `Some` when the set-up did not succeed.
@@ -202,6 +236,12 @@ impl<'a> Execution<'a> {
         let mut steps = Vec::new();
         let ended = self.steps(purpose, &output, &label, &mut steps, &mut wrote);
         let traces = wrote.traces;
+        if purpose.is_profiled() {
+            self.keep_traces();
+        }
+        if purpose == Purpose::Profile {
+            return Ok(self.profiled_apart(ended?));
+        }
         if purpose == Purpose::WarmUp {
             self.scratch.forget(&folder);
             return Ok(ended?.map(|ending| self.finished(ending.status, ending.exit_code)));
@@ -272,6 +312,36 @@ impl<'a> Execution<'a> {
         self.finished(status, None)
     }
 
+    /// What the repetition under the profiler means for the run: it does not count, so its failure
+    /// is a warning, unless the run itself is to end.
+    fn profiled_apart(&mut self, broken: Option<Ending>) -> Option<Finished> {
+        let name = self.planned.job.profiler.as_str();
+        match broken {
+            None => None,
+            Some(ending) if ending.status == Status::Cancelled => {
+                Some(self.finished(ending.status, ending.exit_code))
+            }
+            Some(ending) => {
+                let code = ending.exit_code.map_or_else(String::new, |code| format!(" ({code})"));
+                let message = format!(
+                    "the repetition under {name} ended as {}{code}; it does not count for the numbers, \
+                     and the profile may be missing or cut",
+                    ending.status.words()
+                );
+                self.note(Level::Warning, "profiled_repetition_failed", &message);
+                None
+            }
+        }
+    }
+
+    /// Takes what the profiler has written; without it the numbers stay what they are.
+    fn keep_traces(&mut self) {
+        match self.traces() {
+            Ok(traces) => self.traces = traces,
+            Err(error) => self.note(Level::Warning, "profile_not_read", &error.to_string()),
+        }
+    }
+
     /// Runs the steps of one repetition and adds them to `steps`; `Some` is how the one ended that
     /// broke it off.
     fn steps(
@@ -292,13 +362,22 @@ impl<'a> Execution<'a> {
             }
             let limit = self.time_left(self.planned.job.timeout, started);
             let stats = self.scratch.stats_file()?;
+            let plain = command;
+            let command = if purpose.is_profiled() {
+                self.under_profiler(&name, plain.clone())
+            } else {
+                plain.clone()
+            };
             let command = self.step_command(&command, Some(output), Some(stats), limit);
             let begin = started.elapsed().as_secs_f64();
             let measurement = self.measured(&command, purpose, steps, &name, begin, &what)?;
             self.ledger.add_output(&measurement);
             let ending = measurement.ending;
-            if purpose == Purpose::Measure && self.planned.job.profiler != Profiler::None {
+            if purpose == Purpose::Measure && self.planned.job.profiler == Profiler::SelfMade {
                 wrote.by(&name, &self.watched())?;
+            }
+            if purpose.is_profiled() {
+                self.convert(&name, &plain)?;
             }
             steps.push(StepRun { name, begin, measurement });
             if ending.status != Status::Succeeded {
@@ -328,7 +407,7 @@ impl<'a> Execution<'a> {
                 let mut running = earlier.to_vec();
                 let measurement = progress.so_far();
                 running.push(StepRun { name: name.to_owned(), begin, measurement });
-                let running = (purpose == Purpose::Measure).then_some(running);
+                let running = purpose.counts().then_some(running);
                 interim.write(bundle, record, ledger, running.as_deref(), shop);
             }
         })?;
@@ -383,7 +462,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    fn commands(&self, output: &str) -> Result<Vec<(String, Command)>, RunError> {
+    pub(super) fn commands(&self, output: &str) -> Result<Vec<(String, Command)>, RunError> {
         let steps = self.planned.steps(&self.around(output))?;
         Ok(steps.into_iter().map(|step| (step.name, step.run)).collect())
     }
@@ -399,7 +478,7 @@ impl<'a> Execution<'a> {
     }
 
     /// The lesser of what is left of this limit and of the whole job's.
-    fn time_left(&self, limit: Option<Duration>, since: Stopwatch) -> Option<Duration> {
+    pub(super) fn time_left(&self, limit: Option<Duration>, since: Stopwatch) -> Option<Duration> {
         let of_this = limit.map(|limit| limit.saturating_sub(since.elapsed()));
         let of_all =
             self.planned.job.total_timeout.map(|limit| limit.saturating_sub(self.since.elapsed()));
@@ -414,6 +493,11 @@ impl<'a> Execution<'a> {
         match purpose {
             Purpose::WarmUp => format!("warm-up {number} of {}", job.warmups),
             Purpose::Measure => format!("repetition {number} of {}", job.repetitions),
+            Purpose::MeasureProfiled | Purpose::Profile => format!(
+                "repetition {number} of {}, under {}",
+                job.repetitions,
+                job.profiler.as_str()
+            ),
         }
     }
 
@@ -426,13 +510,14 @@ impl<'a> Execution<'a> {
         job.collect.iter().cloned().chain(read).chain(keep).collect()
     }
 
-    fn note(&mut self, level: Level, code: &str, message: &str) {
+    pub(super) fn note(&mut self, level: Level, code: &str, message: &str) {
         self.ledger.notice(Notice { level, code: code.to_owned(), message: message.to_owned() });
     }
 
     fn finished(&mut self, status: Status, exit_code: Option<i32>) -> Finished {
-        let (outputs, traces) =
+        let (outputs, mut traces) =
             self.last.take().map(|left| (left.outputs, left.traces)).unwrap_or_default();
+        traces.append(&mut self.traces);
         Finished { status, exit_code, outputs, traces }
     }
 }
@@ -450,7 +535,7 @@ impl Wrote<'_> {
         let now = outputs::find(self.places, patterns)?;
         for file in now.clone().new_or_changed(&self.before).files {
             self.traces.retain(|trace| trace.file.absolute != file.absolute);
-            self.traces.push(Trace { file, step: Some(step.to_owned()), ordered: false });
+            self.traces.push(Trace { file, step: Some(step.to_owned()), role: Role::Found });
         }
         self.before = now;
         Ok(())

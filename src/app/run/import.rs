@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::finish::{self, KeptFiles};
 use super::ledger::Ledger;
-use super::profiles::{self, Around, Trace};
+use super::profiles::{self, Around, Role, Trace};
 use super::{FinishedRun, Prepared, RunError, draft, outputs, readings};
 use crate::app::watch::Watch;
 use crate::config::{Command, Config, Job, KeepRule, Profiler};
@@ -115,7 +115,7 @@ fn one(
     let traces: Vec<Trace> = found
         .files
         .iter()
-        .map(|file| Trace { file: file.clone(), step: None, ordered: false })
+        .map(|file| Trace { file: file.clone(), step: None, role: Role::Found })
         .collect();
     let kept = KeptFiles {
         found: &found,

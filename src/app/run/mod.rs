@@ -12,6 +12,7 @@ pub(super) mod prepare;
 mod profiles;
 mod readings;
 mod values;
+mod wrapped;
 
 use std::path::PathBuf;
 

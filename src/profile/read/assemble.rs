@@ -59,17 +59,31 @@ struct Alone {
 impl Alone {
     fn of(built: &Built) -> Self {
         let kind = |node: usize| built.frames[built.tree.frame[node] as usize].kind;
-        let (mut processes, mut threads, mut bare) = (0, 0, 0);
+        let (mut threads, mut bare, mut bare_roots) = (0, 0, 0);
+        // A process that only starts others, a shell say, tells nothing.
+        let mut at_work = std::collections::BTreeSet::new();
         for (node, &parent) in built.tree.parent.iter().enumerate() {
+            let in_process = parent != NONE && kind(parent as usize) == FrameKind::Process;
             match kind(node) {
-                FrameKind::Process => processes += 1,
+                FrameKind::Process => {
+                    if built.tree.own.iter().any(|own| own[node] > 0.0) {
+                        at_work.insert(node);
+                    }
+                    continue;
+                }
                 FrameKind::Thread => threads += 1,
                 // Code of no thread beside threads: then the thread tells something.
-                _ if parent == NONE || kind(parent as usize) == FrameKind::Process => bare += 1,
+                _ if parent == NONE || in_process => {
+                    bare += 1;
+                    bare_roots += usize::from(parent == NONE);
+                }
                 _ => {}
             }
+            if in_process {
+                at_work.insert(parent as usize);
+            }
         }
-        Self { process: processes == 1 && bare == 0, thread: threads == 1 && bare == 0 }
+        Self { process: at_work.len() == 1 && bare_roots == 0, thread: threads == 1 && bare == 0 }
     }
 
     fn is(&self, kind: FrameKind) -> bool {

@@ -4,6 +4,7 @@ mod assemble;
 pub mod collapsed;
 mod html;
 mod marshal;
+mod perf_script;
 mod pstats;
 mod pyinstrument;
 mod pyinstrument_tree;
@@ -108,6 +109,7 @@ fn dispatch(
         Kind::Collapsed | Kind::CollapsedDiff => {
             collapsed::read(context, &mut Lines::new(input), reading)
         }
+        Kind::PerfScript => perf_script::read(context, &mut Lines::new(input), reading),
         Kind::Speedscope => json(input, |json| speedscope::read(context, json, reading)),
         Kind::Scalene => json(input, |json| scalene::read(context, json, reading)),
         _ => Err(Fault::at_byte(0, Reason::Missing { what: "a reader of this format" })),

@@ -345,7 +345,11 @@ fn site_of(
     let raw = frames.get(key as usize)?;
     let place = context.paths.place(&raw.file);
     let is_marker = raw.file.is_empty() && raw.name.starts_with('[') && raw.name.ends_with(']');
-    let frame = if is_marker {
+    let is_process = raw.file.is_empty()
+        && raw.name.strip_prefix("process ").is_some_and(|rest| rest.contains(":\""));
+    let frame = if is_process {
+        names::process(&raw.name, 1)
+    } else if is_marker {
         Frame::special(FrameKind::Marker, &raw.name)
     } else {
         let function = names::function(&raw.name);

@@ -20,8 +20,19 @@ pub(super) struct Trace {
     pub file: FoundFile,
     /// The step that wrote it; `None` where that is not known.
     pub step: Option<String>,
-    /// Whether a profiler that perftrail started wrote it; else only its content tells.
-    pub ordered: bool,
+    /// Whose it is.
+    pub role: Role,
+}
+
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Only its content tells.
+    Found,
+    /// A profiler that perftrail started wrote it.
+    Ordered,
+    /// The same, in a form that only the profiler can read; it was turned into another file.
+    RawOnly,
 }
 
 /// Everything that the files told.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Profiled, SourcedNumber, SourcedProfile, Trace, choose};
+use super::{Profiled, Role, SourcedNumber, SourcedProfile, Trace, choose};
 use crate::profile::error::Reason;
 use crate::profile::model::{Body, NONE, Profile};
 use crate::profile::read::Options;
@@ -36,6 +36,10 @@ pub(in super::super) fn read(traces: &[Trace], around: Around<'_>) -> Profiled {
     let mut profiled = Profiled::default();
     let mut unread = Vec::new();
     for trace in traces.iter().take(FILES_MAX) {
+        if trace.role == Role::RawOnly {
+            profiled.raw.push(trace.file.clone());
+            continue;
+        }
         match of_file(trace, around) {
             Outcome::NoProfile => {}
             Outcome::Unread(why) => {
@@ -68,7 +72,9 @@ fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
     let path = trace.file.path.as_str();
     let mut file = match files::open_regular(&trace.file.absolute) {
         Ok(file) => file,
-        Err(error) if trace.ordered => return Outcome::Unread(format!("failed to {error}")),
+        Err(error) if (trace.role == Role::Ordered) => {
+            return Outcome::Unread(format!("failed to {error}"));
+        }
         Err(_) => return Outcome::NoProfile,
     };
     let options = Options { file: path, workspaces: around.workspaces, ..Options::default() };
@@ -77,10 +83,10 @@ fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
         Err(_) => {
             Outcome::Unread(format!("{path}: its reader failed, which is a defect of perftrail"))
         }
-        Ok(Err(error)) if trace.ordered || is_of_profiler(&error, path) => {
+        Ok(Err(error)) if (trace.role == Role::Ordered) || is_of_profiler(&error, path) => {
             Outcome::Unread(error.to_string())
         }
-        Ok(Ok(reading)) if trace.ordered || is_profile(&reading) => {
+        Ok(Ok(reading)) if (trace.role == Role::Ordered) || is_profile(&reading) => {
             Outcome::Read(Box::new(reading))
         }
         Ok(_) => Outcome::NoProfile,
