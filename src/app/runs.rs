@@ -8,6 +8,8 @@ use super::index::{Index, MONTHS_BACK};
 use super::log;
 use crate::bundle::read::{self as bundle, Bundle, ReadError};
 use crate::model::status::Status;
+use crate::profile::model::Profile;
+use crate::profile::stored::{self, PROFILE_FILE};
 use crate::record::index::Line;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::read::{self, ReadRecord, RecordError};
@@ -97,6 +99,8 @@ pub struct FoundRun {
     pub series: SeriesFile,
     /// The end of its output, or why there is none.
     pub log_tail: Result<String, String>,
+    /// Its profiles; none where there are none, or they cannot be read.
+    pub profiles: Vec<Profile>,
     /// The newest earlier run that may be compared, or why there is none.
     pub earlier: Result<Line, String>,
 }
@@ -250,6 +254,7 @@ fn from_bundle(name: &str, results: Option<&Results>) -> Result<FoundRun, FindEr
         place: Place::Bundle(folder.clone()),
         series: series(file(&bundle, SERIES_FILE).ok().as_deref()),
         log_tail: file(&bundle, LOG_FILE).and_then(|packed| log_tail(&packed)),
+        profiles: profiles(file(&bundle, PROFILE_FILE).ok().as_deref()),
         record: bundle.record,
         earlier,
     })
@@ -289,10 +294,16 @@ fn from_tip(tip: &Tip<'_>, index: &mut Index<'_, '_>, path: &str) -> Result<Foun
     Ok(FoundRun {
         place: Place::Results(path.to_owned()),
         series: series(tip.read(&format!("{path}/{SERIES_FILE}"))?.as_deref()),
+        profiles: profiles(tip.read(&format!("{path}/{PROFILE_FILE}"))?.as_deref()),
         log_tail,
         earlier: told_earlier(index.earlier(&line)),
         record,
     })
+}
+
+/// Profiles that are not understood are as good as none: the record tells of them.
+pub(in crate::app) fn profiles(bytes: Option<&[u8]>) -> Vec<Profile> {
+    bytes.and_then(|bytes| stored::decode(bytes).ok()).unwrap_or_default()
 }
 
 fn series(bytes: Option<&[u8]>) -> SeriesFile {

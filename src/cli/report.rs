@@ -9,6 +9,7 @@ use super::{Edge, print, publish};
 use crate::app::publish::Published;
 use crate::app::run::FinishedRun;
 use crate::app::runs::{self, FindError, FoundRun, Place};
+use crate::profile::model::Profile;
 use crate::record::index::Line;
 use crate::record::layout::PAGE_FILE;
 use crate::record::series::SeriesFile;
@@ -26,6 +27,7 @@ pub(super) struct Shown<'a> {
     record: &'a Record,
     series: &'a SeriesFile,
     log: LogTail<'a>,
+    profiles: &'a [Profile],
     earlier: EarlierRun<'a>,
     place: PagePlace<'a>,
     written: Vec<(&'static str, String)>,
@@ -52,6 +54,7 @@ impl<'a> Shown<'a> {
             record: &run.record,
             series: &run.series,
             log: LogTail::Text(&run.log),
+            profiles: &run.profiles,
             earlier,
             place: PagePlace::Bundle,
             written,
@@ -70,6 +73,7 @@ impl<'a> Shown<'a> {
                 Ok(text) => LogTail::Text(text),
                 Err(why) => LogTail::Absent(why),
             },
+            profiles: &found.profiles,
             earlier: earlier(found),
             place,
             written: vec![(label, path)],
@@ -83,6 +87,7 @@ impl<'a> Shown<'a> {
             log_tail: self.log,
             earlier: self.earlier,
             place: self.place,
+            profiles: self.profiles,
         }
     }
 }

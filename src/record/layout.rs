@@ -15,6 +15,8 @@ pub const RECORD_FILE: &str = "stats.json";
 pub const PAGE_FILE: &str = "report.html";
 /// The same as Markdown.
 pub const README_FILE: &str = "README.md";
+/// The top of the call tree as a drawing.
+pub const CALL_TREE_FILE: &str = "call-tree.svg";
 /// The job's output.
 pub const LOG_FILE: &str = "log.txt.gz";
 /// Collected and kept files.

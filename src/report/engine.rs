@@ -28,6 +28,7 @@ const HTML: &[Template] = &[
 ];
 
 const SVG: &[Template] = &[
+    ("call-tree.svg", include_str!("../../templates/svg/call-tree.svg")),
     ("timeline.svg", include_str!("../../templates/svg/timeline.svg")),
     ("trend.svg", include_str!("../../templates/svg/trend.svg")),
 ];
@@ -132,6 +133,8 @@ mod tests {
             "json",
             "figure.svg",
             "drawing",
+            "calls.drawing",
+            "calls.json",
             "cell.url",
             "history.url",
         ];

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::ReportError;
 use super::engine::{Engine, Language};
 use super::view::{Cell, Column, ColumnKind, LogView, Row, RunView, Section, Table};
+use crate::record::layout::CALL_TREE_FILE;
 
 /// GitHub cuts a README beyond this.
 pub(crate) const README_MAX: usize = 64 * 1024;
@@ -36,11 +37,21 @@ pub(super) enum Keep {
 }
 
 /// The whole document.
-pub(crate) fn render(view: &RunView) -> Result<String, ReportError> {
+///
+/// With `drawing` it shows the drawing of the call tree that lies beside it.
+pub(crate) fn render(view: &RunView, drawing: bool) -> Result<String, ReportError> {
     let engine = Engine::new(Language::Markdown)?;
     let mut parts = head(view, &engine)?;
     for section in std::iter::once(&view.over_time).chain(&view.sections) {
-        parts.extend(section_parts(section, &engine)?);
+        let mut of_section = section_parts(section, &engine)?;
+        if drawing
+            && section.id == "call-trees"
+            && let Some(first) = of_section.first_mut()
+        {
+            // The name is ours, nothing in it needs escaping.
+            let _ = write!(first.head, "\n![The top of the call tree]({CALL_TREE_FILE})\n");
+        }
+        parts.extend(of_section);
     }
     parts.push(log(&view.log, &engine)?);
     Ok(fitted(&parts, README_MAX))

@@ -7,6 +7,7 @@
 //! and short, `escape` makes it inert in each output language.
 
 mod axis;
+mod call_tree;
 mod chart;
 mod csp;
 mod engine;
@@ -23,6 +24,7 @@ mod timeline;
 mod trend;
 mod view;
 
+use crate::profile::model::Profile;
 use crate::record::index::Line;
 use crate::record::series::SeriesFile;
 use crate::record::{Record, layout};
@@ -40,6 +42,8 @@ pub struct RunPageInput<'a> {
     pub earlier: EarlierRun<'a>,
     /// Where its pages will stand.
     pub place: PagePlace<'a>,
+    /// Its profiles; none where there are none, or they cannot be read.
+    pub profiles: &'a [Profile],
 }
 
 /// The end of a job's output.
@@ -109,7 +113,7 @@ pub enum ReportError {
 /// # Errors
 /// [`ReportError`], when a template does not fit its view.
 pub fn html_page(input: &RunPageInput<'_>) -> Result<Vec<u8>, ReportError> {
-    Ok(page::render(&view::RunView::new(input))?.into_bytes())
+    Ok(page::render(&view::RunView::new(input), input.profiles)?.into_bytes())
 }
 
 /// The same as Markdown.
@@ -117,17 +121,24 @@ pub fn html_page(input: &RunPageInput<'_>) -> Result<Vec<u8>, ReportError> {
 /// # Errors
 /// As [`html_page`].
 pub fn markdown_page(input: &RunPageInput<'_>) -> Result<Vec<u8>, ReportError> {
-    Ok(markdown::render(&view::RunView::new(input))?.into_bytes())
+    Ok(markdown::render(&view::RunView::new(input), false)?.into_bytes())
 }
 
-/// The pages of a run's folder: path in the folder and content of `README.md` and `report.html`.
+/// The pages of a run's folder: path in the folder and content of `README.md`, `report.html` and,
+/// where there is a call tree, its drawing.
 ///
 /// # Errors
 /// [`ReportError`], when a template does not fit its view.
 pub fn run_pages(input: &RunPageInput<'_>) -> Result<Vec<(String, Vec<u8>)>, ReportError> {
     let view = view::RunView::new(input);
-    Ok(vec![
-        (layout::README_FILE.to_owned(), markdown::render(&view)?.into_bytes()),
-        (layout::PAGE_FILE.to_owned(), page::render(&view)?.into_bytes()),
-    ])
+    let drawing = call_tree::file(input.profiles)?;
+    let readme = markdown::render(&view, drawing.is_some())?;
+    let mut pages = vec![
+        (layout::README_FILE.to_owned(), readme.into_bytes()),
+        (layout::PAGE_FILE.to_owned(), page::render(&view, input.profiles)?.into_bytes()),
+    ];
+    if let Some(drawing) = drawing {
+        pages.push((layout::CALL_TREE_FILE.to_owned(), drawing.into_bytes()));
+    }
+    Ok(pages)
 }

@@ -4,15 +4,22 @@
 
 use serde::Serialize;
 
+use super::call_tree::{self, CallTrees};
 use super::engine::{Engine, Language};
 use super::timeline::{Panel, Timeline};
 use super::view::{RunView, UNIT_MAX};
 use super::{ReportError, chart, csp, escape, plain};
+use crate::profile::model::Profile;
 
 /// The page's style, whole.
 const STYLE: &str = include_str!("../../templates/page/report.css");
+/// Call trees are made small until the page of an ordinary run is no larger.
+const PAGE_MAX: usize = 192_000;
 /// The page's script, whole.
-const SCRIPT: &str = include_str!("../../templates/page/report.js");
+const SCRIPT: &str = concat!(
+    include_str!("../../templates/page/report.js"),
+    include_str!("../../templates/page/profile.js")
+);
 
 #[derive(Serialize)]
 struct PageView<'a> {
@@ -21,6 +28,7 @@ struct PageView<'a> {
     policy: String,
     json: String,
     figure: Figure,
+    calls: CallTrees,
     /// Drawings of series without times.
     figures: Vec<String>,
     view: &'a RunView,
@@ -35,7 +43,7 @@ enum Figure {
 }
 
 /// The whole page.
-pub(crate) fn render(view: &RunView) -> Result<String, ReportError> {
+pub(crate) fn render(view: &RunView, profiles: &[Profile]) -> Result<String, ReportError> {
     let svg = Engine::new(Language::Svg)?;
     let timeline = &view.timeline;
     let figure = if timeline.is_empty() {
@@ -45,16 +53,23 @@ pub(crate) fn render(view: &RunView) -> Result<String, ReportError> {
     };
     let untimed = timeline.untimed.iter();
     let figures: Result<_, _> = untimed.map(|panel| chart::of_own_x(panel, &svg)).collect();
-    let page = PageView {
+    let mut page = PageView {
         style: STYLE,
         script: SCRIPT,
         policy: csp::policy(STYLE, SCRIPT),
         json: json(timeline)?,
         figure,
+        calls: CallTrees::Nothing,
         figures: figures?,
         view,
     };
-    Engine::new(Language::Html)?.render("report.html", &page)
+    let engine = Engine::new(Language::Html)?;
+    let text = engine.render("report.html", &page)?;
+    if profiles.is_empty() {
+        return Ok(text);
+    }
+    page.calls = call_tree::of_page(profiles, PAGE_MAX.saturating_sub(text.len()))?;
+    engine.render("report.html", &page)
 }
 
 /// What the script draws.

@@ -202,6 +202,80 @@ def check_hostile(site, name):
         site.checks.check(f"{name} shows the text as it is", title.startswith("</script><script>alert(1)"), title)
 
 
+def check_calls(site, name):
+    """Call trees: zoom, breadcrumbs, search, invert, order of time, table."""
+    check = site.checks.check
+    with site.open(name, "calls") as page:
+        readout = page.locator("#call-tree .readout")
+        canvas = page.locator("#call-tree canvas")
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        page.mouse.click(box["x"] + 60, box["y"] + 20 * 2 + 10)
+        crumbs = page.locator("#call-tree .crumbs button")
+        check("a click zooms", crumbs.count() == 3, crumbs.all_inner_texts())
+        check("and is told", "in all (" in readout.inner_text(), readout.inner_text())
+        crumbs.first.click()
+        check("a breadcrumb goes back", crumbs.count() == 1)
+        page.get_by_label("Search").fill("group_by")
+        text = readout.inner_text()
+        check("a search tells its share", "matches 1 function" in text and "% of all" in text, text)
+        rows = page.locator("#call-tree table.functions > tbody > tr")
+        check("and filters the table", rows.count() == 1, rows.count())
+        page.locator("button.open").first.click()
+        check("a row opens callers and callees", page.locator(".details h4").all_inner_texts()[:2] == ["Called by", "Calls"])
+        page.get_by_label("Search").fill("")
+        inverted = page.get_by_role("button", name="Inverted")
+        inverted.click()
+        check("the tree turns over", inverted.get_attribute("aria-pressed") == "true")
+        inverted.click()
+        timed = page.get_by_role("button", name="As it happened")
+        timed.click()
+        check("time order is told", "order of time" in page.locator("#call-tree .hint").inner_text())
+        timed.click()
+        head = page.locator("#call-tree thead th")
+        page.get_by_role("button", name="Function", exact=True).click()
+        check("columns sort", head.first.get_attribute("aria-sort") == "ascending")
+        names = page.locator("button.open").all_inner_texts()
+        check("by name", names == sorted(names, key=str.casefold) or names != [], names[:3])
+        page.get_by_label("Code").select_option("own")
+        check("own code alone", all("built-in" not in place for place in page.locator("td.place").all_inner_texts()))
+
+
+def check_calls_keyboard(site, name):
+    check = site.checks.check
+    with site.open(name, "calls-keyboard") as page:
+        page.locator("#call-tree .stage").focus()
+        readout = page.locator("#call-tree .readout")
+        page.keyboard.press("ArrowDown")
+        first = readout.inner_text()
+        page.keyboard.press("ArrowDown")
+        check("arrows walk down", first != "" and readout.inner_text() != first, first)
+        page.keyboard.press("Enter")
+        crumbs = page.locator("#call-tree .crumbs button")
+        check("enter zooms", crumbs.count() == 3, crumbs.count())
+        page.keyboard.press("Escape")
+        check("escape zooms out", crumbs.count() == 2, crumbs.count())
+
+
+def check_calls_still(site, name):
+    with site.open(name, "calls-noscript", java_script_enabled=False) as page:
+        boxes = page.locator("#call-tree svg.calls rect").count()
+        site.checks.check(f"{name} draws the top of the tree without its script", boxes > 5, boxes)
+        tables = page.locator("#call-trees table").count()
+        site.checks.check(f"{name} lists functions without its script", tables >= 2, tables)
+
+
+def check_calls_quick(site, name):
+    """No long task while a large profile opens."""
+    with site.open(name, "calls-quick") as page:
+        page.evaluate("""() => { window.long = []; new PerformanceObserver(list => {
+            for (const entry of list.getEntries()) window.long.push(Math.round(entry.duration)); }).observe({ type: "longtask", buffered: true }); }""")
+        page.wait_for_timeout(500)
+        tasks = page.evaluate("window.long")
+        print(f"-- {name}: longest tasks while it opened, in ms: {sorted(tasks)[-3:]}")
+        site.checks.check(f"{name} opens without a task beyond 200 ms", all(task <= 200 for task in tasks), tasks)
+
+
 def check_trend(site):
     for theme in ["light", "dark"]:
         with site.open("trend.svg", theme, color_scheme=theme, viewport={"width": 720, "height": 200}) as page:
@@ -229,6 +303,12 @@ def main():
         check_keyboard(site, "good.html")
         check_numbers_agree(site, "good.html")
         check_hostile(site, "hostile.html")
+        for name in ["calls-session.html", "calls-table.html", "calls-lines.html", "calls-steps.html", "calls-hostile.html"]:
+            check_looks(site, name)
+        check_calls(site, "calls-session.html")
+        check_calls_keyboard(site, "calls-session.html")
+        check_calls_still(site, "calls-session.html")
+        check_calls_quick(site, "calls-big.html")
         check_trend(site)
         browser.close()
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -52,7 +52,7 @@ fn a_plan_made_by_hand_is_held_to_the_rules() {
         (format!("{job}/steps"), json!([{"name": "a", "run": [""]}]), "a command"),
         (format!("{job}/machine"), json!("x\u{1b}[1m"), "x\\u{1b}[1m"),
         (format!("{job}/judged"), json!(["../x"]), "runs[0].job.judged"),
-        (format!("{job}/profiler"), json!("memray"), "job profiles itself"),
+        (format!("{job}/profiler"), json!("gprof"), "unknown variant `gprof`"),
         (format!("{job}/repetition"), json!(2), "did you mean `repetitions`?"),
         ("/runs/0/params/n/value".to_owned(), json!({"a": 1}), "a text of at most"),
         ("/runs/0/params/n/value".to_owned(), json!("x".repeat(5000)), "a text of at most"),

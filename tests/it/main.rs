@@ -43,6 +43,7 @@ mod quoting;
 mod record_format;
 mod report;
 mod report_landing;
+mod report_profiles;
 mod report_samples;
 mod secrets;
 mod support;

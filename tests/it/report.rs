@@ -17,6 +17,7 @@ fn input<'a>(sample: &'a Sample, earlier: EarlierRun<'a>) -> RunPageInput<'a> {
         log_tail: LogTail::Text(&sample.log),
         earlier,
         place: PagePlace::Results(PLACE),
+        profiles: &sample.profiles,
     }
 }
 

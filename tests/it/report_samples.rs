@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 use std::path::Path;
 
+use perftrail::profile::model::Profile;
 use perftrail::record::index::Line;
 use perftrail::record::series::{Series, SeriesFile, SeriesSource};
 use perftrail::record::{Phase, Record, SeriesSummary, read};
@@ -19,6 +20,7 @@ pub(crate) struct Sample {
     pub(crate) record: Record,
     pub(crate) series: SeriesFile,
     pub(crate) log: String,
+    pub(crate) profiles: Vec<Profile>,
 }
 
 fn golden(status: &str) -> Value {
@@ -55,7 +57,7 @@ pub(crate) fn good() -> Sample {
     record.phases = phases();
     let series = series();
     record.series = series.series.iter().map(summary).collect();
-    Sample { record, series, log: log() }
+    Sample { record, series, log: log(), profiles: Vec::new() }
 }
 
 fn metrics(json: &mut Value) {
@@ -180,6 +182,7 @@ pub(crate) fn failed() -> Sample {
         record: record(&golden("failed")),
         series: SeriesFile { version: 1, series: Vec::new() },
         log: "bash: line 1: pyhton3: command not found\n".to_owned(),
+        profiles: Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::finding::told;
 use super::runs::RunFolder;
 use super::{Checked, Fault};
 use crate::model::text::shown;
-use crate::record::layout::{LOG_FILE, PAGE_FILE, README_FILE, RECORD_FILE};
+use crate::record::layout::{CALL_TREE_FILE, LOG_FILE, PAGE_FILE, README_FILE, RECORD_FILE};
 use crate::record::profiles::PROFILE_FILE;
 use crate::record::series::SERIES_FILE;
 use crate::record::{File, FileRole, Record, canonical};
@@ -17,7 +17,8 @@ use crate::results::tip::Tip;
 use crate::results::walk::ContentId;
 
 /// Files that need no mention in the record.
-const KNOWN: &[&str] = &[RECORD_FILE, README_FILE, PAGE_FILE, SERIES_FILE, LOG_FILE, PROFILE_FILE];
+const KNOWN: &[&str] =
+    &[RECORD_FILE, README_FILE, PAGE_FILE, CALL_TREE_FILE, SERIES_FILE, LOG_FILE, PROFILE_FILE];
 
 /// Holds the files that are there against the record. Each is read once.
 pub(super) fn check_files(

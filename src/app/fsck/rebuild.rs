@@ -14,6 +14,7 @@ use crate::app::publish::pages::{Stored, told_earlier};
 use crate::app::publish::{Pages, landing};
 use crate::record::index::Line;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
+use crate::record::profiles::PROFILE_FILE;
 use crate::record::read;
 use crate::record::series::SERIES_FILE;
 use crate::record::shard::shard_path;
@@ -153,7 +154,12 @@ fn add_pages(
     };
     let bytes = content(RECORD_FILE)?.unwrap_or_default();
     let record = read::read(&bytes).map_err(|error| error.to_string())?.record;
-    let stored = Stored::of_folder(&record, content(SERIES_FILE)?.as_deref(), content(LOG_FILE)?);
+    let stored = Stored::of_folder(
+        &record,
+        content(SERIES_FILE)?.as_deref(),
+        content(LOG_FILE)?,
+        content(PROFILE_FILE)?.as_deref(),
+    );
     let earlier = index.earlier(&Line::of(&record, folder.path));
     let made = pages.of_run(&record, &stored, told_earlier(&earlier), folder.path)?;
     for (name, bytes) in made.iter().filter(|(name, _)| !folder.files.contains_key(name.as_str())) {

@@ -5,8 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::app::index::RUNS_SHOWN;
 use crate::app::log;
+use crate::app::runs;
 use crate::bundle::read::Bundle;
 use crate::config::LogPolicy;
+use crate::profile::model::Profile;
+use crate::profile::stored::PROFILE_FILE;
 use crate::record::Record;
 use crate::record::index::Line;
 use crate::record::layout::LOG_FILE;
@@ -50,7 +53,9 @@ impl Pages {
             Err(why) => LogTail::Absent(why),
         };
         let place = PagePlace::Results(path);
-        guarded(|| (self.run)(&RunPageInput { record, series, log_tail, earlier, place }))
+        let profiles = stored.profiles.as_slice();
+        let input = RunPageInput { record, series, log_tail, earlier, place, profiles };
+        guarded(|| (self.run)(&input))
     }
 
     pub(in crate::app) fn landing(&self, lines: &[Line]) -> Result<Landing, String> {
@@ -73,6 +78,7 @@ pub(in crate::app) struct Stored {
     series: SeriesFile,
     /// The end of the job's output, or why it is not shown.
     log_tail: Result<String, String>,
+    profiles: Vec<Profile>,
 }
 
 impl Stored {
@@ -86,7 +92,8 @@ impl Stored {
             Some(file) => file.read().map_err(|error| format!("the log cannot be read: {error}")),
             None => Err(NO_LOG.to_owned()),
         };
-        Self::new(series.as_deref(), log)
+        let profiles = file(PROFILE_FILE).and_then(|file| file.read().ok());
+        Self::new(series.as_deref(), log, profiles.as_deref())
     }
 
     /// Of the files of a run's folder in the results repository.
@@ -94,21 +101,22 @@ impl Stored {
         record: &Record,
         series: Option<&[u8]>,
         log: Option<Vec<u8>>,
+        profiles: Option<&[u8]>,
     ) -> Self {
         let is_listed = record.files.iter().any(|file| file.path == LOG_FILE);
         let log = log.ok_or_else(|| if is_listed { LOG_UNPUBLISHED } else { NO_LOG }.to_owned());
-        Self::new(series.filter(|bytes| bytes.len() <= series::BYTES_MAX), log)
+        Self::new(series.filter(|bytes| bytes.len() <= series::BYTES_MAX), log, profiles)
     }
 
     /// A series file that is not understood is as good as none.
-    fn new(series: Option<&[u8]>, log: Result<Vec<u8>, String>) -> Self {
+    fn new(series: Option<&[u8]>, log: Result<Vec<u8>, String>, profiles: Option<&[u8]>) -> Self {
         let series = series.and_then(SeriesFile::read).unwrap_or_default();
         let log_tail = log.and_then(|packed| {
             let tail = log::tail(&packed);
             let tail = tail.map_err(|error| format!("the log cannot be read: {error}"))?;
             Ok(String::from_utf8_lossy(&tail).into_owned())
         });
-        Self { series, log_tail }
+        Self { series, log_tail, profiles: runs::profiles(profiles) }
     }
 }
 

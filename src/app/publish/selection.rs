@@ -14,7 +14,9 @@ use crate::config::{LogPolicy, RawPolicy};
 use crate::model::metric::Unit;
 use crate::model::quantity::human;
 use crate::record::FileRole;
-use crate::record::layout::{LOG_FILE, PAGE_FILE, RAW_DIR, README_FILE, RECORD_FILE};
+use crate::record::layout::{
+    CALL_TREE_FILE, LOG_FILE, PAGE_FILE, RAW_DIR, README_FILE, RECORD_FILE,
+};
 use crate::record::series::SERIES_FILE;
 use crate::results::path::{RepoPath, Siblings};
 
@@ -97,7 +99,7 @@ pub(super) fn select(bundle: &Bundle, options: &Options) -> Selection {
 
 /// Pages are made anew from the record.
 fn is_page(file: &BundleFile) -> bool {
-    file.path == README_FILE || file.path == PAGE_FILE
+    [README_FILE, PAGE_FILE, CALL_TREE_FILE].contains(&file.path.as_str())
 }
 
 fn rank(path: &str) -> u8 {
@@ -120,9 +122,12 @@ struct Choosing<'a> {
 impl<'a> Choosing<'a> {
     fn new(bundle: &'a Bundle, options: &'a Options) -> Self {
         let mut siblings = Siblings::default();
-        for path in [RECORD_FILE, README_FILE, PAGE_FILE].map(RepoPath::ours).into_iter().flatten()
+        for path in [RECORD_FILE, README_FILE, PAGE_FILE, CALL_TREE_FILE]
+            .map(RepoPath::ours)
+            .into_iter()
+            .flatten()
         {
-            // Three names that differ in more than case.
+            // Names that differ in more than case.
             let _ = siblings.add(&path);
         }
         let used = bundle.record.bytes().map_or(0, |bytes| compressed(RECORD_FILE, &bytes));

@@ -144,15 +144,15 @@ fn write(
         }),
     }
     let rules = profiles::Kept { raw: results.raw, max_file: results.max_file };
-    profiles::keep(bundle, &mut record, &kept.profiled, rules);
+    let profiles = profiles::keep(bundle, &mut record, &kept.profiled, rules);
     let record = bundle.seal(record)?;
     let log = String::from_utf8_lossy(&log).into_owned();
-    if let Err(error) =
-        guarded("making the pages", || write_pages(bundle, &record, &series, &log, watch))
-    {
+    let finished =
+        FinishedRun { bundle: bundle.folder().to_owned(), record, series, log, profiles };
+    if let Err(error) = guarded("making the pages", || write_pages(bundle, &finished, watch)) {
         watch.warn(&format!("no page: {error}; the numbers are in {RECORD_FILE}"));
     }
-    Ok(FinishedRun { bundle: bundle.folder().to_owned(), record, series, log })
+    Ok(finished)
 }
 
 fn add_files(
@@ -182,17 +182,12 @@ fn add_files(
 }
 
 /// A page that cannot be made costs the page, not the run.
-fn write_pages(
-    bundle: &BundleWriter,
-    record: &Record,
-    series: &SeriesFile,
-    log: &str,
-    watch: &dyn Watch,
-) {
+fn write_pages(bundle: &BundleWriter, run: &FinishedRun, watch: &dyn Watch) {
     let input = RunPageInput {
-        record,
-        series,
-        log_tail: LogTail::Text(log),
+        record: &run.record,
+        series: &run.series,
+        log_tail: LogTail::Text(&run.log),
+        profiles: &run.profiles,
         earlier: EarlierRun::Absent(
             "a bundle stands for itself; publish it to set it beside others",
         ),

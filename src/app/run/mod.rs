@@ -22,6 +22,7 @@ use crate::bundle::write::{BundleWriter, WriteError};
 use crate::clock;
 use crate::measure::{MeasureError, Meter, MeterOptions, Places, Stop, Window};
 use crate::plan::{PlanError, PlannedRun, RenderError, environment};
+use crate::profile::model::Profile;
 use crate::record::Record;
 use crate::record::layout::{Origin, RunName};
 use crate::record::series::SeriesFile;
@@ -105,6 +106,8 @@ pub struct FinishedRun {
     pub series: SeriesFile,
     /// The end of its output, secrets replaced.
     pub log: String,
+    /// Its profiles.
+    pub profiles: Vec<Profile>,
 }
 
 /// What came of a plan.

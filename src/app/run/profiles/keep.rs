@@ -31,13 +31,13 @@ pub(in super::super) struct Kept {
     pub max_file: u64,
 }
 
-/// Writes what was read into the bundle and the record.
+/// Writes what was read into the bundle and the record; gives the profiles that are kept.
 pub(in super::super) fn keep(
     bundle: &BundleWriter,
     record: &mut Record,
     profiled: &Profiled,
     rules: Kept,
-) {
+) -> Vec<Profile> {
     let Profiled { profiles, metrics, series: _, notices, raw } = profiled;
     record.notices.extend(notices.iter().cloned());
     for number in metrics {
@@ -48,15 +48,18 @@ pub(in super::super) fn keep(
         };
         record.metrics.entry(name).or_insert_with(|| metric(number));
     }
-    if !profiles.is_empty()
-        && let Err(why) = keep_profiles(bundle, record, profiles.clone(), rules.max_file)
-    {
-        record.notices.push(warning("profile_not_kept", why));
+    let mut kept = Vec::new();
+    if !profiles.is_empty() {
+        match keep_profiles(bundle, record, profiles.clone(), rules.max_file) {
+            Ok(profiles) => kept = profiles,
+            Err(why) => record.notices.push(warning("profile_not_kept", why)),
+        }
     }
     for file in raw {
         let listed = keep_raw(bundle, file, rules.raw);
         record.files.push(listed);
     }
+    kept
 }
 
 fn warning(code: &str, message: String) -> Notice {
@@ -84,7 +87,7 @@ fn keep_profiles(
     record: &mut Record,
     mut profiles: Vec<SourcedProfile>,
     max_file: u64,
-) -> Result<(), String> {
+) -> Result<Vec<Profile>, String> {
     // Of the whole profiles: later they may be made smaller.
     let each = (FUNCTIONS_MAX / profiles.len().max(1)).clamp(1, FUNCTIONS_OF_ONE);
     let mut top = functions::top(profiles.iter().map(|sourced| &sourced.profile), each);
@@ -112,7 +115,7 @@ fn keep_profiles(
         record.profiles.push(summary(place, sourced, functions));
     }
     record.functions = top;
-    Ok(())
+    Ok(profiles.into_iter().map(|sourced| sourced.profile).collect())
 }
 
 /// The profiles as text that is small enough after gzip; they are made smaller until it is.
