@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod fsck;
+pub mod history;
 pub mod hub;
 mod index;
 pub mod init;

@@ -49,7 +49,7 @@ pub enum Verb {
     Report(ReportArgs),
     /// List what the results repository holds
     Runs(RunsArgs),
-    /// Tell levels and change points of a series
+    /// Tell levels and change points of each history, or of a plain series
     History(HistoryArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
@@ -292,17 +292,29 @@ pub struct RunsArgs {
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// Judge this plain series: CSV with a `value` column, or JSON; `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    pub series: PathBuf,
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "metric"])]
+    pub series: Option<PathBuf>,
+    /// Only this job's
+    #[arg(long, value_name = "NAME")]
+    pub job: Option<String>,
+    /// This metric (repeats) [default: the judged ones]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
     /// Smaller changes are not told [default: 2%; for exact numbers every change is]
     #[arg(long, value_name = "SHARE")]
     pub min_effect: Option<String>,
-    /// Which way the numbers get better [default: neither]
-    #[arg(long, value_enum)]
+    /// Which way the numbers of a plain series get better [default: neither]
+    #[arg(long, value_enum, requires = "series")]
     pub better: Option<BetterWord>,
-    /// The numbers' unit, such as s or B
-    #[arg(long, value_name = "UNIT")]
+    /// The unit of a plain series, such as s or B
+    #[arg(long, value_name = "UNIT", requires = "series")]
     pub unit: Option<String>,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = TextFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: TextFormat,

@@ -3,14 +3,21 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::args::{HistoryArgs, TextFormat};
+use super::destination::Found;
 use super::failure::{ExitCode, Failure};
-use super::{Edge, print};
+use super::screen::{JobOutput, Screen};
+use super::{Edge, destination, print, publish};
 use crate::analysis::history::{Effect, file, judge};
+use crate::app::history::{self as app, Query};
+use crate::app::watch::Watch;
 use crate::config::scalar;
 use crate::model::metric::{Better, Unit};
 use crate::record::canonical;
 use crate::report::history::{self as report, HistoryInput, Shown};
+use crate::results::Results;
 use crate::source::files;
 
 /// The longest file that is read.
@@ -20,24 +27,60 @@ const MIN_EFFECT: f64 = 0.02;
 
 /// Levels and change points.
 pub(super) fn history(edge: &Edge, args: &HistoryArgs) -> Result<u8, Failure> {
-    let input = of_file(edge, &args.series, args)?;
-    show(&input, args.format)
+    if let Some(path) = &args.series {
+        let input = of_file(edge, path, args)?;
+        if args.format == TextFormat::Json {
+            return print_json(&report::json(&input));
+        }
+        return print_all(&[input], args.format);
+    }
+    let found = of_repository(edge, args)?;
+    if args.format == TextFormat::Json {
+        let histories: Vec<_> = found.iter().map(report::json).collect();
+        return print_json(&json!({ "histories": histories }));
+    }
+    print_all(&found, args.format)
 }
 
-fn show(input: &HistoryInput, format: TextFormat) -> Result<u8, Failure> {
-    let internal = |error: &dyn std::error::Error| Failure::new(ExitCode::Internal, error);
-    match format {
-        TextFormat::Text => {
-            print(report::text(input, super::report::terminal_options()).as_bytes())
-        }
-        TextFormat::Md => {
-            print(report::markdown(input).map_err(|error| internal(&error))?.as_bytes())
-        }
-        TextFormat::Json => {
-            let value = report::json(input);
-            print(&canonical::pretty(&value).map_err(|error| internal(&error))?)
+fn print_json(value: &Value) -> Result<u8, Failure> {
+    print(&canonical::pretty(value).map_err(|error| Failure::new(ExitCode::Internal, &error))?)
+}
+
+fn print_all(inputs: &[HistoryInput], format: TextFormat) -> Result<u8, Failure> {
+    if inputs.is_empty() {
+        return print(b"no history matches\n");
+    }
+    let mut parts = Vec::new();
+    for input in inputs {
+        parts.push(match format {
+            TextFormat::Md => {
+                report::markdown(input).map_err(|error| Failure::new(ExitCode::Internal, &error))?
+            }
+            _ => report::text(input, super::report::terminal_options()),
+        });
+    }
+    print(parts.join("\n").as_bytes())
+}
+
+/// The histories of the results repository.
+fn of_repository(edge: &Edge, args: &HistoryArgs) -> Result<Vec<HistoryInput>, Failure> {
+    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let mut config = publish::load(edge, args.config.as_deref())?;
+    for rule in &mut config.metrics {
+        if let Some(least) = args.min_effect.as_deref() {
+            rule.min_effect = scalar::threshold(least);
         }
     }
+    let Found::There(to) = destination::find(edge, &args.target, &config)? else {
+        return Err(Failure::usage("there is no results repository: name one with --to")
+            .with_help("a plain series is judged by --series FILE"));
+    };
+    let failed = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
+    let results = Results::open(&to.to, &to.branch).map_err(|error| failed(&error))?;
+    let query = Query { job: args.job.clone(), metrics: args.metric.clone() };
+    let found = app::histories(&results, &query, &config).map_err(|error| failed(&error))?;
+    found.notices.iter().for_each(|notice| screen.warn(notice));
+    Ok(found.histories)
 }
 
 /// The history that a plain file holds.
@@ -60,7 +103,9 @@ fn of_file(edge: &Edge, path: &Path, args: &HistoryArgs) -> Result<HistoryInput,
     });
     Ok(HistoryInput {
         metric: path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into()),
+        job: None,
         about: String::new(),
+        beside: Vec::new(),
         unit: args.unit.as_deref().map_or(Unit::None, |unit| Unit::from(unit.to_owned())),
         better: args.better.map_or(Better::Neither, Better::from),
         points: points.collect(),

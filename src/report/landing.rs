@@ -180,7 +180,7 @@ pub fn is_trend(name: &str) -> bool {
 }
 
 /// What the runs of a history have in common.
-fn about(line: &Line) -> String {
+pub fn about(line: &Line) -> String {
     let mut parts =
         vec![plain::name(&line.repository), format!("machine {}", plain::name(&line.machine))];
     if line.profiler != "none" {

@@ -22,6 +22,7 @@ mod git_server;
 mod github;
 mod github_pulls;
 mod history;
+mod history_repository;
 mod import;
 mod init;
 mod layering;

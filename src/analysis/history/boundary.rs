@@ -126,8 +126,9 @@ fn lies_beyond(points: &[f64], other: &Side, shift: f64, noise: f64) -> bool {
     points.len() >= FEW || points.iter().all(|y| (y - other.median) * shift.signum() > 1.5 * noise)
 }
 
-/// The probability of a `t` at least so far from zero.
-pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
+/// The probability of a `t` of Student's distribution at least so far from zero; 1 where it is no
+/// number.
+pub fn two_sided(t: f64, freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) if t.is_finite() => 2.0 * student.sf(t.abs()),
         _ => 1.0,

@@ -1,5 +1,6 @@
 //! What was found in a series.
 
+use super::boundary::two_sided;
 use super::series::Scale;
 
 /// Where the level of a series lies, where it changed, and what cannot be told.
@@ -150,6 +151,27 @@ pub struct Limits {
     /// Whether there are points enough to judge by: with fewer, the limits only tell what could
     /// have been seen.
     pub enough: bool,
+    /// How changes are told.
+    pub scale: Scale,
+    /// The standard error of a next run around the level, on the scale: of logarithms, or in the
+    /// metric's unit.
+    pub error: f64,
+}
+
+impl Limits {
+    /// The chance of a value at least so far from the level, if nothing had changed.
+    pub fn chance(&self, value: f64) -> f64 {
+        let off = match self.scale {
+            Scale::Ratio if value > 0.0 => (value / self.level).ln(),
+            // Nothing was ever so small.
+            Scale::Ratio => return 0.0,
+            Scale::Difference => value - self.level,
+        };
+        if off == 0.0 {
+            return 1.0;
+        }
+        two_sided(off / self.error, self.points as f64 - 1.0)
+    }
 }
 
 /// A machine that took turns with others, and what it adds to their numbers.

@@ -17,6 +17,8 @@ pub(super) struct Range {
     pub(super) points: usize,
     pub(super) centre: f64,
     pub(super) reach: f64,
+    /// The standard error of a next number.
+    pub(super) error: f64,
 }
 
 impl Range {
@@ -32,8 +34,9 @@ impl Range {
         let centre = level.iter().sum::<f64>() / n;
         let squares: f64 = level.iter().map(|y| (y - centre).powi(2)).sum();
         let deviation = (squares / (n - 1.0)).sqrt().max(LEAST);
-        let reach = quantile(ALPHA, n - 1.0) * deviation * (1.0 + 1.0 / n).sqrt();
-        Some(Self { points: level.len(), centre, reach })
+        let error = deviation * (1.0 + 1.0 / n).sqrt();
+        let reach = quantile(ALPHA, n - 1.0) * error;
+        Some(Self { points: level.len(), centre, reach, error })
     }
 
     pub(super) const fn is_enough(self) -> bool {

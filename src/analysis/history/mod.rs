@@ -26,6 +26,8 @@ use judgement::{ChangePoint, Estimate, Judgement, State};
 use part::Part;
 use series::{Judged, Scale, Series};
 
+pub use boundary::two_sided as chance_of;
+
 /// The smallest change worth telling. Both parts must be reached, where both are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effect {

@@ -187,7 +187,7 @@ impl Part {
         let from = self.fitted.levels.boundaries.last().map_or(0, |boundary| boundary.at);
         let range = if self.exact {
             let level = *self.medians.last()?;
-            Range { points: judged.y.len() - from, centre: level, reach: 0.0 }
+            Range { points: judged.y.len() - from, centre: level, reach: 0.0, error: 0.0 }
         } else {
             Range::of(&self.calm(from, judged.y.len()))?
         };
@@ -197,6 +197,11 @@ impl Part {
             low: judged.value(range.centre - range.reach),
             high: judged.value(range.centre + range.reach),
             enough: self.exact || range.is_enough(),
+            scale: judged.scale,
+            error: match judged.scale {
+                Scale::Ratio => range.error,
+                Scale::Difference => range.error * judged.unit,
+            },
         })
     }
 

@@ -16,6 +16,7 @@ pub fn json(input: &HistoryInput) -> Value {
     let missing = input.points.iter().filter(|point| point.value.is_none() && !point.failed);
     object!({
         "metric": input.metric,
+        "job": input.job,
         "about": input.about,
         "unit": input.unit.as_str(),
         "better": input.better,
@@ -23,6 +24,8 @@ pub fn json(input: &HistoryInput) -> Value {
         "exact": found.exact,
         "noise": number(found.noise),
         "points": input.points.len(),
+        "runs": runs(input),
+        "beside": input.beside.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "judged": found.judged,
         "failed": failed,
         "missing": missing.count(),
@@ -62,6 +65,24 @@ pub fn json(input: &HistoryInput) -> Value {
         })),
         "words": sentences(input),
     })
+}
+
+/// The points of a repository's history; a bare series is known to who brought it.
+fn runs(input: &HistoryInput) -> Vec<Value> {
+    let from_repository = input.points.iter().filter(|point| point.path.is_some());
+    from_repository
+        .map(|point| {
+            object!({
+                "path": point.path,
+                "commit": point.commit,
+                "planned": point.time,
+                "value": point.value.and_then(number),
+                "failed": point.failed,
+                "disturbed": point.aside == Some(Aside::Disturbed),
+                "pull_request": point.pull_request,
+            })
+        })
+        .collect()
 }
 
 fn change_point(input: &HistoryInput, change: &ChangePoint) -> Value {

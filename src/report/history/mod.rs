@@ -19,6 +19,8 @@ use crate::model::metric::{Better, Unit};
 pub struct HistoryInput {
     /// What was measured.
     pub metric: String,
+    /// The job; `None` for a bare series.
+    pub job: Option<String>,
     /// What the runs have in common: job, machine, params. Empty for a bare series.
     pub about: String,
     /// The metric's unit.
@@ -27,6 +29,8 @@ pub struct HistoryInput {
     pub better: Better,
     /// The points, oldest first.
     pub points: Vec<Shown>,
+    /// How many runs stand beside the history, and what they are.
+    pub beside: Vec<(String, usize)>,
     /// What was found.
     pub judgement: Judgement,
 }
@@ -46,6 +50,8 @@ pub struct Shown {
     pub failed: bool,
     /// Why the number is not judged.
     pub aside: Option<Aside>,
+    /// The run's folder in the results repository.
+    pub path: Option<String>,
 }
 
 impl HistoryInput {

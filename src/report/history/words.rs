@@ -41,6 +41,11 @@ pub(super) fn sentences(input: &HistoryInput) -> Vec<String> {
     }
     told.push(visible(input));
     told.extend(kept_out(input));
+    if !input.beside.is_empty() {
+        let beside: Vec<String> =
+            input.beside.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        told.push(format!("Beside the history: {}.", beside.join(", ")));
+    }
     told
 }
 

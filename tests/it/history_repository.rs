@@ -1,0 +1,169 @@
+//! Histories of a results repository: which runs enter, what is said of them.
+
+use std::process::Command;
+
+use perftrail::model::names::CommitSha;
+use perftrail::model::status::Status;
+use perftrail::record::{Record, canonical};
+use serde_json::Value;
+
+use crate::desk::{Desk, numbered};
+use crate::support::Answer;
+
+const NOISE: [f64; 13] = [0.3, -1.2, 0.8, 1.5, -0.4, -0.9, 0.1, 1.1, -1.6, 0.6, -0.2, 0.9, -1.0];
+
+/// A night's run of about `level` seconds, with 1 % of noise.
+pub(crate) fn night(n: i64, level: f64, change: impl FnOnce(&mut Record)) -> Record {
+    let mut record = numbered(n * 24);
+    record.disturbances.clear();
+    "schedule".clone_into(&mut record.trigger.event);
+    record.trigger.pull_request = None;
+    record.commit.reference = Some("refs/heads/main".to_owned());
+    record.commit.default_branch = Some("main".to_owned());
+    record.commit.dirty = Some(false);
+    let place = usize::try_from(n * 5 % 13).expect("a place");
+    for name in ["cpu_time", "duration"] {
+        let metric = record.metrics.get_mut(name).expect("a built-in metric");
+        metric.value = level * (1.0 + 0.01 * NOISE[place]);
+        (metric.n, metric.repetitions, metric.lower, metric.upper) = (1, Vec::new(), None, None);
+    }
+    change(&mut record);
+    record.run.digest = Some(canonical::record_digest(&record).expect("JSON"));
+    record
+}
+
+/// Publishes runs, all in one commit.
+pub(crate) fn publish(desk: &Desk, records: &[Record]) {
+    let bundles: Vec<_> =
+        records.iter().map(|record| desk.bundle(&record.run.id, record)).collect();
+    let paths: Vec<_> = bundles.iter().map(std::path::PathBuf::as_path).collect();
+    let published = desk.publish(&paths).expect("published");
+    assert!(published.is_whole(), "{published:?}");
+}
+
+/// Runs the program beside the repository.
+pub(crate) fn perftrail(desk: &Desk, args: &[&str]) -> Answer {
+    let repository = desk.repository().display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_perftrail"));
+    command
+        .args(args)
+        .args(["--to", &repository])
+        .current_dir(desk.path("home"))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", desk.path("home"));
+    Answer::of(&mut command)
+}
+
+fn histories(desk: &Desk, args: &[&str]) -> Vec<Value> {
+    let answer = perftrail(desk, &[&["history", "--format", "json"], args].concat()).exits(0);
+    let found: Value = serde_json::from_str(&answer.stdout).expect("JSON alone on stdout");
+    found["histories"].as_array().expect("histories").clone()
+}
+
+fn cpu_time(desk: &Desk) -> Value {
+    let found = histories(desk, &["--metric", "cpu_time"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn a_step_is_told_with_its_commits_and_only_entering_runs_count() {
+    let desk = Desk::new();
+    let level = |n: i64| if n < 20 { 100.0 } else { 108.0 };
+    let mut records: Vec<Record> = (0..36).map(|n| night(n, level(n), |_| {})).collect();
+    records[20].commit.subject = Some("Speed nothing up (#77)".to_owned());
+    records[7] = night(7, 100.0, |record| record.run.status = Status::Failed);
+    // Beside the history: slow, and nobody's fault.
+    for n in [12, 13, 14] {
+        records.push(night(n, 300.0, |record| {
+            record.run.id = format!("pr-{n}");
+            record.trigger.event = "pull_request".to_owned();
+            record.trigger.pull_request = Some(5);
+            record.run.planned += jiff::SignedDuration::from_mins(30);
+        }));
+    }
+    records.push(night(15, 300.0, |record| {
+        "dirty".clone_into(&mut record.run.id);
+        record.commit.dirty = Some(true);
+    }));
+    for record in &mut records {
+        record.run.digest = Some(canonical::record_digest(record).expect("JSON"));
+    }
+    publish(&desk, &records);
+    let found = cpu_time(&desk);
+    assert_eq!(found["points"], 36);
+    assert_eq!(found["failed"], 1);
+    assert_eq!(found["beside"]["of pull requests"], 3);
+    assert_eq!(found["beside"]["of uncommitted changes"], 1);
+    assert_eq!(found["unit"], "s");
+    let changes = found["change_points"].as_array().expect("changes");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0]["index"], 20);
+    assert_eq!(changes[0]["state"], "confirmed");
+    assert_eq!(changes[0]["direction"], "worse");
+    assert_eq!(changes[0]["pull_request"], 77);
+    let sha = records[20].commit.sha.as_ref().map(CommitSha::as_str);
+    assert_eq!(changes[0]["commit"].as_str(), sha);
+
+    let text = perftrail(&desk, &["history", "--metric", "cpu_time"]).exits(0).stdout;
+    assert!(text.contains("(pull request 77)") && text.contains("▲"), "{text}");
+    assert!(text.contains("Beside the history: 3 of pull requests"), "{text}");
+    let page = perftrail(&desk, &["history", "--format", "md"]).exits(0).stdout;
+    assert!(page.contains("### cpu\\_time · ") || page.contains("### cpu_time · "), "{page}");
+    assert!(page.contains("### memory"), "{page}");
+    assert_eq!(
+        perftrail(&desk, &["history", "--job", "none"]).exits(0).stdout,
+        "no history matches\n"
+    );
+}
+
+#[test]
+fn order_is_that_of_planning_whatever_the_clocks_say() {
+    let desk = Desk::new();
+    let records: Vec<Record> = (0..24)
+        .map(|n| {
+            night(n, if n < 12 { 100.0 } else { 120.0 }, |record| {
+                // The machines' clocks go back a month every other night.
+                if n % 2 == 0 {
+                    let month = jiff::SignedDuration::from_hours(30 * 24);
+                    record.run.started = record.run.started.map(|time| time - month);
+                }
+            })
+        })
+        .collect();
+    publish(&desk, &records);
+    let found = cpu_time(&desk);
+    assert_eq!(found["change_points"][0]["index"], 12, "{found}");
+    assert_eq!(found["change_points"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn another_machine_or_workload_is_another_history() {
+    let desk = Desk::new();
+    let mut records: Vec<Record> = (0..12).map(|n| night(n, 100.0, |_| {})).collect();
+    records.extend((12..24).map(|n| {
+        night(n, 150.0, |record| "another machine".clone_into(&mut record.machine.group))
+    }));
+    records.extend((24..30).map(|n| night(n, 200.0, |record| record.run.workload = 2)));
+    publish(&desk, &records);
+    let found = histories(&desk, &["--metric", "cpu_time"]);
+    assert_eq!(found.len(), 3);
+    for history in &found {
+        assert_eq!(history["change_points"].as_array().map(Vec::len), Some(0), "{history}");
+    }
+    // Newest first.
+    assert_eq!(found[0]["points"], 6);
+}
+
+#[test]
+fn a_damaged_line_is_named_and_passed_over() {
+    let desk = Desk::new();
+    publish(&desk, &(0..8).map(|n| night(n, 100.0, |_| {})).collect::<Vec<_>>());
+    let shard = desk.tree().into_iter().find(|path| path.starts_with("index/")).expect("a month");
+    let text = format!("{}\n{{\"path\": broken\n", desk.show(&shard));
+    desk.put(&shard, "100644", &text);
+    let answer = perftrail(&desk, &["history", "--metric", "cpu_time"]).exits(0);
+    assert!(answer.stderr.contains(&shard), "{}", answer.stderr);
+    assert!(answer.stdout.contains("8 runs"), "{}", answer.stdout);
+}
