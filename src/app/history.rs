@@ -50,7 +50,7 @@ pub fn histories(results: &Results, query: &Query, config: &Config) -> Result<Fo
     }
     lines.retain(|line| query.job.as_ref().is_none_or(|job| *job == line.job));
     let mut notices: Vec<String> = index.corrupt().collect();
-    let (rules, notice) = rules(&tip, config)?;
+    let (rules, notice) = rules(&tip, &config.history.events)?;
     notices.extend(notice);
     let mut found = Vec::new();
     for lines in by_key(&lines) {
@@ -69,14 +69,14 @@ pub fn histories(results: &Results, query: &Query, config: &Config) -> Result<Fo
 /// keep anything from being judged.
 pub(super) fn rules(
     tip: &Tip<'_>,
-    config: &Config,
+    events: &[String],
 ) -> Result<(Rules, Option<String>), ResultsError> {
     let bytes = tip.read(EPOCHS_FILE)?.unwrap_or_default();
     let (epochs, notice) = match Epochs::parse(&String::from_utf8_lossy(&bytes)) {
         Ok(epochs) => (epochs.list(), None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
-    Ok((Rules { events: config.history.events.clone(), epochs }, notice))
+    Ok((Rules { events: events.to_vec(), epochs }, notice))
 }
 
 /// The metrics to show of runs that share a key.

@@ -122,6 +122,29 @@ impl<'t, 'r> Index<'t, 'r> {
         Ok(None)
     }
 
+    /// The runs of the key of `line`, up to its month: so many of the newest as a verdict needs.
+    pub(super) fn of_key(&mut self, line: &Line) -> Result<Vec<Line>, ResultsError> {
+        let mut found: Vec<Line> = Vec::new();
+        let month = line.month();
+        let planned = line.planned.strftime("%Y-%m").to_string();
+        let newest = month.max(planned);
+        let back: Vec<String> = self
+            .months
+            .iter()
+            .filter(|other| **other <= newest)
+            .take(MONTHS_BACK)
+            .cloned()
+            .collect();
+        for month in back {
+            let shard = self.shard(&month)?;
+            found.extend(shard.lines().filter(|other| other.key == line.key).cloned());
+            if found.len() >= POINTS {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// The lines that the landing page is made of, newest first: as many months as the newest
     /// [`POINTS`] of every history in its table need. The index alone decides, not what was
     /// published last, so the same index always gives the same page.

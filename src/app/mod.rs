@@ -1,5 +1,6 @@
 //! The use cases: they join effects and pure stages, and have no effect of their own.
 
+pub mod accept;
 pub mod doctor;
 pub mod fsck;
 pub mod history;
@@ -10,4 +11,5 @@ mod log;
 pub mod publish;
 pub mod run;
 pub mod runs;
+pub mod verdict;
 pub mod watch;

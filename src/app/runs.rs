@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::index::{Index, MONTHS_BACK};
-use super::log;
+use super::{log, verdict};
+use crate::analysis::verdict::{Judging, RunVerdict};
 use crate::bundle::read::{self as bundle, Bundle, ReadError};
 use crate::model::status::Status;
 use crate::profile::model::Profile;
 use crate::profile::stored::{self, PROFILE_FILE};
+use crate::record::Record;
 use crate::record::index::Line;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::read::{self, ReadRecord, RecordError};
@@ -103,6 +105,8 @@ pub struct FoundRun {
     pub profiles: Vec<Profile>,
     /// The newest earlier run that may be compared, or why there is none.
     pub earlier: Result<Line, String>,
+    /// What can be said of its numbers, or why nothing can.
+    pub verdict: Result<RunVerdict, String>,
 }
 
 /// Where a run was found.
@@ -151,14 +155,18 @@ pub enum FindError {
 
 /// Finds the run `name`: a bundle's folder or a folder that holds one bundle, a path in the
 /// results repository, `<sha prefix>[/<job>]`, or `latest[~N]`. `results` is `None` where there is
-/// no results repository, which leaves bundles.
+/// no results repository, which leaves bundles. `judging` tells how its numbers are judged.
 ///
 /// # Errors
 /// When there is no such run, several, or it cannot be read.
-pub fn find(name: &str, results: Option<&Results>) -> Result<FoundRun, FindError> {
+pub fn find(
+    name: &str,
+    results: Option<&Results>,
+    judging: &Judging,
+) -> Result<FoundRun, FindError> {
     let steps = steps_back(name);
     if steps.is_none() && Path::new(name).is_dir() {
-        return from_bundle(name, results);
+        return from_bundle(name, results, judging);
     }
     let no_run = |why: &str| FindError::NoRun { name: name.to_owned(), why: why.to_owned() };
     let Some(results) = results else {
@@ -171,14 +179,14 @@ pub fn find(name: &str, results: Option<&Results>) -> Result<FoundRun, FindError
     if let Some(steps) = steps {
         let line = nth(&mut index, steps)?;
         let line = line.ok_or_else(|| no_run("the results repository has not so many runs"))?;
-        return from_tip(&tip, &mut index, &line.path);
+        return from_tip(&tip, &mut index, &line.path, judging);
     }
     let path = name.trim_end_matches('/');
     if path.starts_with("runs/") && tip.read(&format!("{path}/{RECORD_FILE}"))?.is_some() {
-        return from_tip(&tip, &mut index, path);
+        return from_tip(&tip, &mut index, path, judging);
     }
     match by_commit(&mut index, name)? {
-        Some(line) => from_tip(&tip, &mut index, &line.path),
+        Some(line) => from_tip(&tip, &mut index, &line.path, judging),
         None => Err(no_run(
             "it is neither a folder, nor a run's path, nor the start of a measured commit, nor latest",
         )),
@@ -238,7 +246,11 @@ fn by_commit(index: &mut Index<'_, '_>, name: &str) -> Result<Option<Line>, Find
     Ok(found.into_iter().next())
 }
 
-fn from_bundle(name: &str, results: Option<&Results>) -> Result<FoundRun, FindError> {
+fn from_bundle(
+    name: &str,
+    results: Option<&Results>,
+    judging: &Judging,
+) -> Result<FoundRun, FindError> {
     let folders = bundle::find(Path::new(name))?;
     let [folder] = folders.as_slice() else {
         let choices = folders.iter().take(TOLD_MAX).map(|path| path.display().to_string());
@@ -246,9 +258,12 @@ fn from_bundle(name: &str, results: Option<&Results>) -> Result<FoundRun, FindEr
     };
     let bundle = bundle::read(folder)?;
     let line = Line::of(&bundle.record.record, "");
-    let earlier = match results.map(|results| earlier_of(results, &line)) {
-        None => Err("there is no results repository".to_owned()),
-        Some(found) => found,
+    let (earlier, verdict) = match results {
+        None => {
+            let none = || "there is no results repository".to_owned();
+            (Err(none()), Err(none()))
+        }
+        Some(results) => beside(results, &bundle.record.record, &line, judging),
     };
     Ok(FoundRun {
         place: Place::Bundle(folder.clone()),
@@ -257,12 +272,28 @@ fn from_bundle(name: &str, results: Option<&Results>) -> Result<FoundRun, FindEr
         profiles: profiles(file(&bundle, PROFILE_FILE).ok().as_deref()),
         record: bundle.record,
         earlier,
+        verdict,
     })
 }
 
-fn earlier_of(results: &Results, line: &Line) -> Result<Line, String> {
-    let found = results.tip().and_then(|tip| Index::new(&tip)?.earlier(line));
-    told_earlier(found)
+/// What the repository holds beside a bundle: the earlier run, and the verdict.
+fn beside(
+    results: &Results,
+    record: &Record,
+    line: &Line,
+    judging: &Judging,
+) -> (Result<Line, String>, Result<RunVerdict, String>) {
+    let tip = match results.tip() {
+        Ok(tip) => tip,
+        Err(error) => return (told_earlier(Err(error)), Err("it cannot be read".to_owned())),
+    };
+    match Index::new(&tip) {
+        Ok(mut index) => (
+            told_earlier(index.earlier(line)),
+            verdict::judge(&tip, &mut index, record, line, judging),
+        ),
+        Err(error) => (told_earlier(Err(error)), Err("its index cannot be read".to_owned())),
+    }
 }
 
 fn told_earlier(found: Result<Option<Line>, ResultsError>) -> Result<Line, String> {
@@ -279,7 +310,12 @@ fn file(bundle: &Bundle, name: &str) -> Result<Vec<u8>, String> {
     file.read().map_err(|error| format!("{name} cannot be read: {error}"))
 }
 
-fn from_tip(tip: &Tip<'_>, index: &mut Index<'_, '_>, path: &str) -> Result<FoundRun, FindError> {
+fn from_tip(
+    tip: &Tip<'_>,
+    index: &mut Index<'_, '_>,
+    path: &str,
+    judging: &Judging,
+) -> Result<FoundRun, FindError> {
     let Some(bytes) = tip.read(&format!("{path}/{RECORD_FILE}"))? else {
         let why = "the index names it, and its record is not there".to_owned();
         return Err(FindError::NoRun { name: path.to_owned(), why });
@@ -297,6 +333,7 @@ fn from_tip(tip: &Tip<'_>, index: &mut Index<'_, '_>, path: &str) -> Result<Foun
         profiles: profiles(tip.read(&format!("{path}/{PROFILE_FILE}"))?.as_deref()),
         log_tail,
         earlier: told_earlier(index.earlier(&line)),
+        verdict: verdict::judge(tip, index, &record.record, &line, judging),
         record,
     })
 }

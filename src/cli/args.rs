@@ -13,8 +13,9 @@ use crate::model::metric::Better;
 #[command(name = "perftrail", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
-    3 the job failed, or fsck or doctor found faults · 5 may not run here, or another commit is checked out · \
-    6 could not publish. Several at once: 6 before 3."
+    3 the job failed, or fsck or doctor found faults · 4 regressed, where failing was asked for · \
+    5 may not run here, or another commit is checked out · 6 could not publish. \
+    Several at once: 6 before 3 before 4."
 )]
 pub struct Cli {
     /// What to do.
@@ -51,6 +52,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// Tell levels and change points of each history, or of a plain series
     History(HistoryArgs),
+    /// Accept a change: the level of a metric is meant from a commit on
+    Accept(AcceptArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
     /// Set a project up: write perftrail.toml and a workflow
@@ -149,6 +152,9 @@ pub struct RunArgs {
     /// End with the job's own exit code instead of 3 when it fails
     #[arg(long, env = "PERFTRAIL_PROPAGATE_EXIT")]
     pub propagate_exit: bool,
+    /// End with 4 when a judged metric is worse than its limit
+    #[arg(long, value_enum, default_value_t = FailOn::Never, env = "PERFTRAIL_FAIL_ON")]
+    pub fail_on: FailOn,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
     pub format: Format,
@@ -172,6 +178,9 @@ pub struct PublishArgs {
     /// The configuration [default: perftrail.toml here or at the top of the work tree]
     #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
     pub config: Option<PathBuf>,
+    /// End with 4 when a judged metric is worse than its limit
+    #[arg(long, value_enum, default_value_t = FailOn::Never, env = "PERFTRAIL_FAIL_ON")]
+    pub fail_on: FailOn,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: ListFormat,
@@ -257,6 +266,9 @@ pub struct ReportArgs {
     /// The configuration [default: perftrail.toml here or at the top of the work tree]
     #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
     pub config: Option<PathBuf>,
+    /// End with 4 when a judged metric is worse than its limit
+    #[arg(long, value_enum, default_value_t = FailOn::Never, env = "PERFTRAIL_FAIL_ON")]
+    pub fail_on: FailOn,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
     pub format: Format,
@@ -318,6 +330,32 @@ pub struct HistoryArgs {
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = TextFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: TextFormat,
+}
+
+/// `perftrail accept`.
+#[derive(Debug, Args)]
+pub struct AcceptArgs {
+    /// The metric
+    #[arg(value_name = "METRIC")]
+    pub metric: String,
+    /// The measured commit from which on the level is meant: its first digits
+    #[arg(long, value_name = "SHA")]
+    pub since: String,
+    /// Why
+    #[arg(long, value_name = "REASON")]
+    pub because: String,
+    /// Only this job's [default: every job's]
+    #[arg(long, value_name = "NAME")]
+    pub job: Option<String>,
+    /// Who says so [default: as git knows you]
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_AUTHOR")]
+    pub author: Option<String>,
+    /// Where to.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
 }
 
 /// `perftrail fsck`.
@@ -442,6 +480,15 @@ pub enum TextFormat {
     Md,
     /// JSON, and nothing else on stdout
     Json,
+}
+
+/// What makes the program fail beside a failed job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Nothing
+    Never,
+    /// A number that is worse than its limit, by more than one run's evidence
+    Regressed,
 }
 
 /// Which way a metric gets better.

@@ -7,8 +7,10 @@ use super::Edge;
 use super::args::Target as TargetArgs;
 use super::failure::{ExitCode, Failure};
 use crate::actions::{self, Actions};
+use crate::analysis::verdict::Judging;
 use crate::app::hub::{Slug, SourceVisibility};
 use crate::app::publish::{Options, Pages};
+use crate::app::verdict;
 use crate::config::{Config, Target as Configured, scalar};
 use crate::github::{Client, Hosts, RealPause, Settings, Token};
 use crate::model::secret::Secret;
@@ -69,7 +71,13 @@ impl Destination {
             awaited: None,
             now: edge.clock.now(),
             pages: Pages::default(),
+            judging: self.judging(),
         }
+    }
+
+    /// How the configuration judges runs.
+    pub(super) fn judging(&self) -> Judging {
+        verdict::judging(&self.config)
     }
 
     /// What the configuration says of publishing.

@@ -20,6 +20,8 @@ pub enum ExitCode {
     Usage = 2,
     /// The job failed.
     JobFailed = 3,
+    /// A number is worse than a limit that fails, and failing was asked for.
+    Regressed = 4,
     /// Asked to run what may not run here, or another commit is checked out.
     NotAllowed = 5,
     /// Could not publish.

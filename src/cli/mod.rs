@@ -6,6 +6,7 @@ pub mod args;
 pub mod failure;
 pub mod screen;
 
+mod accept;
 mod destination;
 mod doctor;
 mod environment;
@@ -113,6 +114,7 @@ fn dispatch(
         Verb::Report(args) => report::report(&edge, &args),
         Verb::Runs(args) => runs::runs(&edge, &args),
         Verb::History(args) => history::history(&edge, &args),
+        Verb::Accept(args) => accept::accept(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
         Verb::Action(args) => action::action(&edge, args),
         Verb::Init(args) => init::init(&edge, &args),

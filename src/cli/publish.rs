@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::{ListFormat, PublishArgs};
+use super::args::{FailOn, ListFormat, PublishArgs};
 use super::destination::{self, Destination, Found, Hub};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use super::{Edge, print};
+use crate::analysis::verdict::{Severity, Word};
 use crate::app::hub;
 use crate::app::publish::retry::Retry;
 use crate::app::publish::{self as app, Awaited, Options, Outcome, Published};
@@ -17,6 +18,7 @@ use crate::config::Config;
 use crate::github::RealPause;
 use crate::model::status::Identity;
 use crate::record::canonical;
+use crate::report::verdict as words;
 use crate::source::{configuration, git};
 
 /// Publishes bundles that are there already.
@@ -39,7 +41,17 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     if args.format == ListFormat::Json {
         print(&as_json(&published)?)?;
     }
-    Ok(if published.is_whole() { ExitCode::Done as u8 } else { ExitCode::NotPublished as u8 })
+    if !published.is_whole() {
+        return Ok(ExitCode::NotPublished as u8);
+    }
+    Ok(regressed(args.fail_on, &published) as u8)
+}
+
+/// What the verdicts of published runs do to the exit code.
+pub(super) fn regressed(fail_on: FailOn, published: &Published) -> ExitCode {
+    let verdicts = published.runs.iter().filter_map(|run| run.verdict.as_ref()?.as_ref().ok());
+    let fails = verdicts.into_iter().any(|verdict| verdict.severity == Severity::Fails);
+    if fail_on == FailOn::Regressed && fails { ExitCode::Regressed } else { ExitCode::Done }
 }
 
 fn awaited(edge: &Edge, plan: &Path) -> Result<Awaited, Failure> {
@@ -115,6 +127,11 @@ fn tell(published: &Published, screen: &Screen) {
         };
         let who = run.lost.clone().unwrap_or_else(|| run.bundle.display().to_string());
         screen.say(&format!("{who} {what} {}", run.path));
+        if let Some(Ok(verdict)) = &run.verdict
+            && verdict.word != Word::NothingMeasured
+        {
+            screen.say(&words::line(verdict));
+        }
         for left_out in &run.left_out {
             screen.warn(&format!("not published: {}: {}", left_out.path, left_out.reason));
         }
@@ -135,7 +152,17 @@ fn as_json(published: &Published) -> Result<Vec<u8>, Failure> {
                 Outcome::Unchanged => "unchanged",
             };
             let bundle = run.lost.is_none().then_some(&run.bundle);
-            json!({ "bundle": bundle, "path": run.path, "outcome": outcome, "lost": run.lost.is_some() })
+            let verdict = run.verdict.as_ref().map(|judged| match judged {
+                Ok(verdict) => words::json(verdict),
+                Err(why) => json!({ "not_judged": why }),
+            });
+            json!({
+                "bundle": bundle,
+                "path": run.path,
+                "outcome": outcome,
+                "lost": run.lost.is_some(),
+                "verdict": verdict,
+            })
         })
         .collect();
     let refused: Vec<_> = published
@@ -143,6 +170,13 @@ fn as_json(published: &Published) -> Result<Vec<u8>, Failure> {
         .iter()
         .map(|one| json!({ "bundle": one.bundle, "reason": one.why.to_string() }))
         .collect();
-    let value = json!({ "commit": published.commit, "runs": runs, "refused": refused });
+    let verdicts = published.runs.iter().filter_map(|run| run.verdict.as_ref()?.as_ref().ok());
+    let confirm = verdicts.into_iter().any(|verdict| verdict.confirm);
+    let value = json!({
+        "commit": published.commit,
+        "runs": runs,
+        "refused": refused,
+        "confirm": confirm,
+    });
     canonical::pretty(&value).map_err(|error| Failure::new(ExitCode::Internal, &error))
 }

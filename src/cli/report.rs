@@ -2,20 +2,26 @@
 
 use std::io::{self, IsTerminal};
 
-use super::args::{Format, ReportArgs};
+use serde_json::{Value, json};
+
+use super::args::{FailOn, Format, ReportArgs};
 use super::destination::{self, Destination};
 use super::failure::{ExitCode, Failure};
 use super::{Edge, print, publish};
+use crate::analysis::verdict::{RunVerdict, Severity};
 use crate::app::publish::Published;
 use crate::app::run::FinishedRun;
 use crate::app::runs::{self, FindError, FoundRun, Place};
+use crate::app::verdict;
+use crate::config::Config;
 use crate::profile::model::Profile;
 use crate::record::index::Line;
 use crate::record::layout::PAGE_FILE;
 use crate::record::series::SeriesFile;
 use crate::record::{Record, canonical};
 use crate::report::terminal::{self, TerminalOptions, Written};
-use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput};
+use crate::report::verdict as words;
+use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput, Said};
 use crate::results::Results;
 
 /// Lines are no wider than this, however wide the terminal.
@@ -29,6 +35,7 @@ pub(super) struct Shown<'a> {
     log: LogTail<'a>,
     profiles: &'a [Profile],
     earlier: EarlierRun<'a>,
+    verdict: Said<'a>,
     place: PagePlace<'a>,
     written: Vec<(&'static str, String)>,
 }
@@ -56,6 +63,7 @@ impl<'a> Shown<'a> {
             log: LogTail::Text(&run.log),
             profiles: &run.profiles,
             earlier,
+            verdict: found.map_or(Said::Nothing("the run is not published"), said),
             place: PagePlace::Bundle,
             written,
         }
@@ -75,6 +83,7 @@ impl<'a> Shown<'a> {
             },
             profiles: &found.profiles,
             earlier: earlier(found),
+            verdict: said(found),
             place,
             written: vec![(label, path)],
         }
@@ -86,6 +95,7 @@ impl<'a> Shown<'a> {
             series: self.series,
             log_tail: self.log,
             earlier: self.earlier,
+            verdict: self.verdict,
             place: self.place,
             profiles: self.profiles,
         }
@@ -99,22 +109,51 @@ fn earlier(found: &FoundRun) -> EarlierRun<'_> {
     }
 }
 
+fn said(found: &FoundRun) -> Said<'_> {
+    match &found.verdict {
+        Ok(verdict) => Said::Verdict(verdict),
+        Err(why) => Said::Nothing(why),
+    }
+}
+
 /// Shows the run that was named.
 pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
-    let results = open(edge, args)?;
-    let found = runs::find(&args.run, results.as_ref()).map_err(|error| not_found(&error))?;
+    let config = publish::load(edge, args.config.as_deref())?;
+    let results = open(edge, args, &config)?;
+    let judging = verdict::judging(&config);
+    let found =
+        runs::find(&args.run, results.as_ref(), &judging).map_err(|error| not_found(&error))?;
+    let code = exit_code(args.fail_on, found.verdict.as_ref().ok());
     if args.format == Format::Json {
-        return print(
-            &found.record.bytes().map_err(|error| Failure::new(ExitCode::Internal, &error))?,
-        );
+        let bytes = found.record.bytes().map_err(|error| internal(&error))?;
+        let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| internal(&error))?;
+        let said = match &found.verdict {
+            Ok(verdict) => words::json(verdict),
+            Err(why) => json!({ "not_judged": why }),
+        };
+        if let Some(record) = value.as_object_mut() {
+            record.insert("verdict".to_owned(), said);
+        }
+        print(&canonical::pretty(&value).map_err(|error| internal(&error))?)?;
+        return Ok(code as u8);
     }
-    show(&Shown::of_found(&found), args.format)
+    show(&Shown::of_found(&found), args.format)?;
+    Ok(code as u8)
+}
+
+fn internal(error: &dyn std::error::Error) -> Failure {
+    Failure::new(ExitCode::Internal, error)
+}
+
+/// What a verdict does to the exit code.
+fn exit_code(fail_on: FailOn, verdict: Option<&RunVerdict>) -> ExitCode {
+    let fails = verdict.is_some_and(|verdict| verdict.severity == Severity::Fails);
+    if fail_on == FailOn::Regressed && fails { ExitCode::Regressed } else { ExitCode::Done }
 }
 
 /// The results repository; `None` when there is none, which a bundle's report does not need.
-fn open(edge: &Edge, args: &ReportArgs) -> Result<Option<Results>, Failure> {
-    let config = publish::load(edge, args.config.as_deref())?;
-    let Some(to) = destination::find(edge, &args.target, &config)?.place() else {
+fn open(edge: &Edge, args: &ReportArgs, config: &Config) -> Result<Option<Results>, Failure> {
+    let Some(to) = destination::find(edge, &args.target, config)?.place() else {
         return Ok(None);
     };
     match Results::open(&to.to, &to.branch) {
@@ -137,7 +176,7 @@ pub(super) fn find_published(
 ) -> Option<FoundRun> {
     let path = &published?.runs.iter().find(|one| one.bundle == run.bundle)?.path;
     let results = Results::open(&to?.to, &to?.branch).ok()?;
-    runs::find(path, Some(&results)).ok()
+    runs::find(path, Some(&results), &to?.judging()).ok()
 }
 
 /// Prints the run in that form.

@@ -47,9 +47,15 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     for failure in &failures {
         failure.print(&redactor, edge.is_in_actions());
     }
-    let code = exit_code(&finished, published?, args.propagate_exit)?;
+    let published = published?;
+    let regressed = match &published {
+        Some(Ok(published)) => publish::regressed(args.fail_on, published),
+        _ => ExitCode::Done,
+    };
+    let code = exit_code(&finished, published, args.propagate_exit)?;
     match failures.first() {
         Some(failure) if code != ExitCode::NotPublished as u8 => Ok(failure.code as u8),
+        _ if code == 0 => Ok(regressed as u8),
         _ => Ok(code),
     }
 }

@@ -30,6 +30,7 @@ const HTML: &[Template] = &[
 const SVG: &[Template] = &[
     ("call-tree.svg", include_str!("../../templates/svg/call-tree.svg")),
     ("timeline.svg", include_str!("../../templates/svg/timeline.svg")),
+    ("badge.svg", include_str!("../../templates/svg/badge.svg")),
     ("trend.svg", include_str!("../../templates/svg/trend.svg")),
 ];
 

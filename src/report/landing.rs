@@ -8,8 +8,11 @@ use serde::Serialize;
 use super::engine::{Engine, Language};
 use super::link::Url;
 use super::trend::Trend;
-use super::view::{Cell, Row, amount, label_of, utc_minutes};
+use super::verdict as words;
+use super::view::{Cell, Row, amount, day_and_commit, label_of, utc_minutes};
 use super::{ReportError, plain};
+use crate::analysis::histories::{Epoch, Rules, Standing};
+use crate::analysis::verdict::{Facts, Judging, RunVerdict, Word, verdict};
 use crate::model::metric;
 use crate::model::names;
 use crate::model::status::Status;
@@ -18,11 +21,16 @@ use crate::record::index::Line;
 /// The folder of the trends' drawings, from the repository's root.
 pub const TRENDS_DIR: &str = "trends";
 
+/// The badge as a drawing, and as an endpoint of shields.io.
+pub const BADGE_SVG: &str = "badge.svg";
+/// See [`BADGE_SVG`].
+pub const BADGE_JSON: &str = "badge.json";
+
 /// Longest landing page, in bytes; GitHub shows more, people read less.
 const MARKDOWN_MAX: usize = 64 * 1024;
 
 /// How much a landing page shows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LandingOptions {
     /// Rows in the table of runs.
     pub runs: usize,
@@ -30,11 +38,13 @@ pub struct LandingOptions {
     pub histories: usize,
     /// Runs in a trend, the newest.
     pub points: usize,
+    /// Changes that people accepted.
+    pub epochs: Vec<Epoch>,
 }
 
 impl Default for LandingOptions {
     fn default() -> Self {
-        Self { runs: 20, histories: 12, points: 100 }
+        Self { runs: 20, histories: 12, points: 100, epochs: Vec::new() }
     }
 }
 
@@ -43,8 +53,10 @@ impl Default for LandingOptions {
 pub struct Landing {
     /// Markdown, ended by a newline.
     pub markdown: String,
-    /// Path from the repository's root and content.
+    /// The drawings: path from the repository's root and content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// The badge, in the same form; none where no run may speak for the project.
+    pub badge: Vec<(String, Vec<u8>)>,
 }
 
 #[derive(Serialize)]
@@ -64,6 +76,8 @@ struct HistoryView {
     url: Url,
     latest: Cell,
     change: String,
+    /// The newest change of the level; empty where there is none.
+    moved: String,
 }
 
 /// The landing page for these runs, in any order. They may be only the newest of a repository, so
@@ -89,7 +103,7 @@ pub fn render(lines: &[Line], options: &LandingOptions) -> Result<Landing, Repor
         }
     }
     let mut view = LandingView {
-        runs: sorted.iter().take(options.runs).map(|line| row(line)).collect(),
+        runs: rows(&sorted, options),
         older_runs: sorted.len() > options.runs,
         histories,
         older_histories: drawn.next().is_some(),
@@ -99,7 +113,8 @@ pub fn render(lines: &[Line], options: &LandingOptions) -> Result<Landing, Repor
         let markdown = engine.render("landing.md", &view)?;
         if markdown.len() <= MARKDOWN_MAX || !view.shorten() {
             files.truncate(view.histories.len());
-            return Ok(Landing { markdown: format!("{}\n", markdown.trim_end()), files });
+            let markdown = format!("{}\n", markdown.trim_end());
+            return Ok(Landing { markdown, files, badge: badge(&sorted, options)? });
         }
     }
 }
@@ -139,9 +154,10 @@ fn draw(
 ) -> Result<Option<Drawn>, ReportError> {
     let mut newest: Vec<&Line> = history.iter().copied().take(options.points).collect();
     newest.reverse();
-    let (Some(trend), Some(last)) = (Trend::new(&newest), newest.last()) else {
+    let (Some(mut trend), Some(last)) = (Trend::new(&newest), newest.last()) else {
         return Ok(None);
     };
+    trend.judge(&options.epochs);
     let job = plain::name(&last.job);
     let about = about(last);
     let words = format!("{} of {job}: {}", label_of(trend.metric), trend.words());
@@ -159,8 +175,11 @@ fn draw(
         None => Cell::absent("not measured"),
     };
     let change = trend.latest_change();
+    let moved = trend.newest_change().map_or_else(String::new, |(words, line)| {
+        format!("The level {words}, at {} of {}.", day_and_commit(line), plain::name(&line.job))
+    });
     Ok(Some((
-        HistoryView { job, about, text: words, url, latest, change },
+        HistoryView { job, about, text: words, url, latest, change, moved },
         (path, drawing.into_bytes()),
     )))
 }
@@ -196,7 +215,76 @@ pub fn about(line: &Line) -> String {
     parts.join(" · ")
 }
 
-fn row(line: &Line) -> Row {
+/// The newest runs with their verdicts, which are those of the first number that has a trend.
+fn rows(sorted: &[&Line], options: &LandingOptions) -> Vec<Row> {
+    let judging = Judging {
+        rules: Rules { events: Vec::new(), epochs: options.epochs.clone() },
+        ..Judging::default()
+    };
+    let mut by_key: BTreeMap<(&str, &str), Vec<&Line>> = BTreeMap::new();
+    for line in sorted {
+        by_key.entry((&line.job, &line.key)).or_default().push(line);
+    }
+    let row = |line: &&Line| {
+        let lines = by_key.get(&(line.job.as_str(), line.key.as_str()));
+        let lines = lines.map(Vec::as_slice).unwrap_or_default();
+        row(line, &verdict(lines, line, &Facts::default(), &judging))
+    };
+    sorted.iter().take(options.runs).map(row).collect()
+}
+
+/// The badge of the newest run whose numbers may speak for the project, as an endpoint of
+/// shields.io and as a drawing.
+fn badge(
+    sorted: &[&Line],
+    options: &LandingOptions,
+) -> Result<Vec<(String, Vec<u8>)>, ReportError> {
+    let inside = sorted.iter().find(|line| Standing::of(line, &[]).is_inside());
+    let Some(line) = inside else { return Ok(Vec::new()) };
+    let same: Vec<&Line> = sorted.iter().copied().filter(|other| other.key == line.key).collect();
+    let judging = Judging {
+        rules: Rules { events: Vec::new(), epochs: options.epochs.clone() },
+        ..Judging::default()
+    };
+    let (word, colour) = match line.status {
+        Status::Succeeded => {
+            let said = verdict(&same, line, &Facts::default(), &judging);
+            let colour = match said.word {
+                Word::Regressed | Word::Mixed => "#bc4c00",
+                Word::Improved | Word::Unchanged => "#1a7f37",
+                _ => "#59636e",
+            };
+            (words::title(said.word).to_lowercase(), colour)
+        }
+        other => (other.words().to_owned(), "#bc4c00"),
+    };
+    let message = format!("{word}, {}", line.start.strftime("%Y-%m-%d"));
+    let json = serde_json::json!({
+        "schemaVersion": 1,
+        "label": "perftrail",
+        "message": message,
+        "color": colour.trim_start_matches('#'),
+    });
+    // A letter of this size is about seven units wide.
+    let wide = 14 + 7 * message.chars().count();
+    let view = BadgeView { width: 74 + wide, wide, middle: 74 + wide / 2, message, colour };
+    let svg = Engine::new(Language::Svg)?.render("badge.svg", &view)?;
+    Ok(vec![
+        (BADGE_JSON.to_owned(), format!("{json}\n").into_bytes()),
+        (BADGE_SVG.to_owned(), svg.into_bytes()),
+    ])
+}
+
+#[derive(Serialize)]
+struct BadgeView {
+    width: usize,
+    wide: usize,
+    middle: usize,
+    message: String,
+    colour: &'static str,
+}
+
+fn row(line: &Line, verdict: &RunVerdict) -> Row {
     let value = |name: &str| match (line.metrics.get(name), metric::built_in(name)) {
         (Some(entry), Some(known)) => Cell::number(amount(entry.value(), &known.unit)),
         _ => Cell::absent("not measured"),
@@ -212,6 +300,10 @@ fn row(line: &Line) -> Row {
             Cell::text(&plain::name(&line.job)),
             commit(line),
             Cell::text(&format!("{ended}{disturbed}")),
+            match verdict.word {
+                Word::NothingMeasured => Cell::absent("not judged"),
+                word => Cell::text(words::title(word)),
+            },
             value("cpu_time"),
             value("duration"),
             value("memory_peak"),

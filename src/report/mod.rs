@@ -22,8 +22,10 @@ pub mod summary;
 pub mod terminal;
 mod timeline;
 mod trend;
+pub mod verdict;
 mod view;
 
+use crate::analysis::verdict::RunVerdict;
 use crate::profile::model::Profile;
 use crate::record::index::Line;
 use crate::record::series::SeriesFile;
@@ -40,6 +42,8 @@ pub struct RunPageInput<'a> {
     pub log_tail: LogTail<'a>,
     /// What its values are set beside.
     pub earlier: EarlierRun<'a>,
+    /// What can be said of its numbers.
+    pub verdict: Said<'a>,
     /// Where its pages will stand.
     pub place: PagePlace<'a>,
     /// Its profiles; none where there are none, or they cannot be read.
@@ -62,6 +66,15 @@ pub enum EarlierRun<'a> {
     Found(&'a Line),
     /// There is none, for this reason (`this is the first run of its history`).
     Absent(&'a str),
+}
+
+/// What can be said of a run's numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Said<'a> {
+    /// It was judged.
+    Verdict(&'a RunVerdict),
+    /// It was not, for this reason (`the run is not published`).
+    Nothing(&'a str),
 }
 
 /// Where the pages of a run stand, which decides what they can link to.

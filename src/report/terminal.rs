@@ -38,6 +38,9 @@ pub fn render(
     let status = paint.tone(view.status.tone, view.status.word);
     let _ = writeln!(text, "{} {status} ({})", paint.strong(&view.job), view.status.detail);
     let _ = writeln!(text, "{}: {}", view.verdict.word, view.verdict.why);
+    for sentence in &view.verdict.sentences {
+        let _ = writeln!(text, "  {sentence}");
+    }
     let beside = if view.beside_earlier { "Beside each value" } else { "Nothing to compare with" };
     let _ = writeln!(text, "{beside}: {}", view.verdict.earlier.as_text());
     let _ = writeln!(text, "\n{}\n", numbers(&view, options.width));

@@ -8,8 +8,13 @@ use serde::Serialize;
 use super::ReportError;
 use super::axis::Axis;
 use super::engine::Engine;
+use super::history::change_words;
 use super::timeline;
 use super::view::{amount, day_and_commit, plural};
+use crate::analysis::histories::{Epoch, Rules, histories};
+use crate::analysis::history::judge;
+use crate::analysis::history::judgement::{ChangePoint, Level, State};
+use crate::analysis::verdict::Bounds;
 use crate::model::metric::{self, Unit};
 use crate::model::quantity;
 use crate::model::status::Status;
@@ -30,6 +35,13 @@ pub(crate) struct Trend<'a> {
     pub(crate) metric: &'a str,
     pub(crate) unit: Unit,
     points: Vec<Point<'a>>,
+    found: Option<Found>,
+}
+
+/// What was found in the history, by places among the points.
+struct Found {
+    levels: Vec<(usize, usize, f64)>,
+    changes: Vec<(usize, ChangePoint)>,
 }
 
 struct Point<'a> {
@@ -81,7 +93,40 @@ impl<'a> Trend<'a> {
         };
         let points = lines.iter().map(|line| Point { line, mark: mark(line) }).collect();
         let unit = metric::built_in(metric).map_or(Unit::None, |known| known.unit.clone());
-        Some(Self { metric, unit, points })
+        Some(Self { metric, unit, points, found: None })
+    }
+
+    /// Looks for levels and changes. People accepted the changes at `epochs`.
+    pub(crate) fn judge(&mut self, epochs: &[Epoch]) {
+        let lines: Vec<&Line> = self.points.iter().map(|point| point.line).collect();
+        let rules = Rules { events: Vec::new(), epochs: epochs.to_vec() };
+        let all = histories(&lines, self.metric, &rules);
+        let Some(history) = all.first() else { return };
+        let least = |exact| Bounds::of(None, &self.unit, exact).least;
+        let judgement = judge(&history.series(&rules), least(false), least(true));
+        let inside: Vec<&str> = history.inside().map(|run| run.line.path.as_str()).collect();
+        let place = |index: usize| {
+            let path = inside.get(index)?;
+            self.points.iter().position(|point| point.line.path == *path)
+        };
+        let level = |level: &Level| Some((place(level.from)?, place(level.to)?, level.value));
+        self.found = Some(Found {
+            levels: judgement.levels.iter().filter_map(level).collect(),
+            changes: judgement
+                .change_points
+                .iter()
+                .filter_map(|change| Some((place(change.index)?, *change)))
+                .collect(),
+        });
+    }
+
+    /// The newest change of the level: its words and the run that begins it.
+    pub(crate) fn newest_change(&self) -> Option<(String, &'a Line)> {
+        let (place, change) = self.found.as_ref()?.changes.last()?;
+        let line = self.points.get(*place)?.line;
+        let words = change_words(change, &self.unit);
+        let runs = plural(change.points, "run");
+        Some((format!("{words}, {}, {runs} since", change.state.word()), line))
     }
 
     fn values(&self) -> impl Iterator<Item = f64> {
@@ -168,17 +213,19 @@ impl<'a> Trend<'a> {
             points: paths.points,
             asides: paths.asides,
             failed: paths.failed,
+            levels: paths.levels,
+            changes: paths.changes,
+            accepted: paths.accepted,
         };
         engine.render("trend.svg", &view)
     }
 
     /// One path for each kind of mark: that keeps the file small.
     fn paths(&self, axis: &Axis) -> Paths {
-        let last = (self.points.len().max(2) - 1) as f64;
         let mut paths = Paths::default();
+        self.mark_levels(axis, &mut paths);
         for (i, point) in self.points.iter().enumerate() {
-            let share = if self.points.len() == 1 { 0.5 } else { i as f64 / last };
-            let x = LEFT + 8.0 + share * (RIGHT - LEFT - 16.0);
+            let x = self.x_of(i);
             let dot = |path: &mut String, y| {
                 let _ = write!(path, "M{} {}h0", px(x), px(y));
             };
@@ -199,6 +246,28 @@ impl<'a> Trend<'a> {
         }
         paths
     }
+
+    fn x_of(&self, place: usize) -> f64 {
+        let last = (self.points.len().max(2) - 1) as f64;
+        let share = if self.points.len() == 1 { 0.5 } else { place as f64 / last };
+        LEFT + 8.0 + share * (RIGHT - LEFT - 16.0)
+    }
+
+    fn mark_levels(&self, axis: &Axis, paths: &mut Paths) {
+        let Some(found) = &self.found else { return };
+        for (from, to, value) in &found.levels {
+            let (from, to) = (px(self.x_of(*from)), px(self.x_of(*to)));
+            let _ = write!(paths.levels, "M{from} {}H{to}", px(y_of(axis, *value)));
+        }
+        for (place, change) in &found.changes {
+            let path = match change.state {
+                State::Accepted => &mut paths.accepted,
+                State::Suspected | State::Confirmed => &mut paths.changes,
+                State::Unusual => continue,
+            };
+            let _ = write!(path, "M{} {}V{}", px(self.x_of(*place)), px(TOP), px(BOTTOM));
+        }
+    }
 }
 
 impl Mark {
@@ -216,6 +285,9 @@ struct Paths {
     points: String,
     asides: String,
     failed: String,
+    levels: String,
+    changes: String,
+    accepted: String,
 }
 
 #[derive(Serialize)]
@@ -236,6 +308,9 @@ struct TrendView {
     points: String,
     asides: String,
     failed: String,
+    levels: String,
+    changes: String,
+    accepted: String,
 }
 
 #[derive(Serialize)]

@@ -119,6 +119,18 @@ fn is_lfs_pointer(path: &Path) -> bool {
         && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(BEGIN))
 }
 
+/// Who the user is, as git would write it into a commit: `Name <mail>`; `None` where git does not
+/// know a name.
+pub fn author(folder: &Path) -> Option<String> {
+    let git = Git { folder };
+    let setting = |name: &str| {
+        let lines = git.lines(&["config", "--get", name]).ok()?;
+        lines.into_iter().next().filter(|text| !text.trim().is_empty())
+    };
+    let name = setting("user.name")?;
+    Some(setting("user.email").map_or(name.clone(), |mail| format!("{name} <{mail}>")))
+}
+
 fn without_repository(folder: &Path, reason: &str) -> Source {
     let mut commit = Commit::default();
     for part in [

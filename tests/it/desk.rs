@@ -75,6 +75,7 @@ impl Desk {
             awaited: None,
             now: "2026-12-01T09:00:00Z".parse().expect("a time"),
             pages: Pages::default(),
+            judging: perftrail::app::verdict::judging(&config::Config::default()),
         }
     }
 

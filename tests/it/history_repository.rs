@@ -167,3 +167,114 @@ fn a_damaged_line_is_named_and_passed_over() {
     assert!(answer.stderr.contains(&shard), "{}", answer.stderr);
     assert!(answer.stdout.contains("8 runs"), "{}", answer.stdout);
 }
+
+fn verdict_of(desk: &Desk, run: &str, args: &[&str], code: i32) -> Value {
+    let answer =
+        perftrail(desk, &[&["report", run, "--format", "json"], args].concat()).exits(code);
+    let record: Value = serde_json::from_str(&answer.stdout).expect("JSON alone on stdout");
+    record["verdict"].clone()
+}
+
+#[test]
+fn verdicts_night_by_night_stand_in_pages_json_and_exit_code() {
+    let desk = Desk::new();
+    publish(&desk, &[night(0, 100.0, |_| {})]);
+    let first = verdict_of(&desk, "latest", &["--fail-on", "regressed"], 0);
+    assert_eq!(first["word"], "inconclusive", "{first}");
+    assert_eq!(first["metrics"][0]["evidence"], "no earlier run");
+    publish(&desk, &(1..20).map(|n| night(n, 100.0, |_| {})).collect::<Vec<_>>());
+    assert_eq!(verdict_of(&desk, "latest", &[], 0)["word"], "unchanged");
+
+    // The first slow night may be chance: it warns, and asks for another run.
+    let slow = night(20, 112.0, |_| {});
+    let bundle = desk.bundle("slow", &slow);
+    let answer = perftrail(
+        &desk,
+        &["publish", &bundle.display().to_string(), "--format", "json", "--fail-on", "regressed"],
+    )
+    .exits(0);
+    let published: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    assert_eq!(published["confirm"], true, "{published}");
+    assert_eq!(published["runs"][0]["verdict"]["severity"], "warns");
+    assert!(answer.stderr.contains("Regressed: CPU time"), "{}", answer.stderr);
+
+    // The second one is evidence.
+    let next = desk.bundle("next", &night(21, 112.0, |_| {}));
+    let next = next.display().to_string();
+    perftrail(&desk, &["publish", &next, "--fail-on", "regressed"]).exits(4);
+    let verdict = verdict_of(&desk, "latest", &["--fail-on", "regressed"], 4);
+    assert_eq!(verdict["metrics"][0]["runs"], 2, "{verdict}");
+    verdict_of(&desk, "latest", &[], 0);
+    let text = perftrail(&desk, &["report", "latest"]).exits(0).stdout;
+    assert!(text.contains("unusual in 2 runs") && text.contains("Baseline:"), "{text}");
+    let page =
+        desk.tree().into_iter().find(|path| path.ends_with("schedule-504-1-simulation/README.md"));
+    let page = desk.show(&page.expect("a run's page"));
+    assert!(page.contains("**Regressed:**") && page.contains("unusual in 2 runs"), "{page}");
+}
+
+#[test]
+fn an_error_in_judging_never_stops_a_publish() {
+    let desk = Desk::new();
+    publish(&desk, &[night(0, 100.0, |_| {})]);
+    desk.put("epochs.toml", "100644", "epoch = 3\n");
+    let bundle = desk.bundle("next", &night(1, 100.0, |_| {}));
+    let answer = perftrail(&desk, &["publish", &bundle.display().to_string()]).exits(0);
+    assert!(answer.stderr.contains("not judged: epochs.toml"), "{}", answer.stderr);
+    let text = perftrail(&desk, &["report", "latest"]).exits(0).stdout;
+    assert!(text.contains("Not judged: epochs.toml"), "{text}");
+}
+
+#[test]
+fn an_accepted_change_is_the_new_level() {
+    let desk = Desk::new();
+    let level = |n: i64| if n < 16 { 100.0 } else { 120.0 };
+    let records: Vec<Record> = (0..20).map(|n| night(n, level(n), |_| {})).collect();
+    publish(&desk, &records);
+    assert_eq!(cpu_time(&desk)["change_points"][0]["state"], "suspected");
+    assert_eq!(verdict_of(&desk, "latest", &["--fail-on", "regressed"], 4)["word"], "regressed");
+
+    let sha = records[16].commit.sha.as_ref().expect("a commit");
+    let accept = |since: &str| {
+        let because = "exact solver, see \"notes\"";
+        perftrail(
+            &desk,
+            &["accept", "cpu_time", "--since", since, "--because", because, "--author", "A"],
+        )
+    };
+    for since in ["ffffffff", "ab"] {
+        let answer = accept(since).exits(2);
+        assert!(answer.stderr.contains("no measured commit"), "{}", answer.stderr);
+    }
+    accept(&sha.as_str()[..10]).exits(0);
+    let commits = desk.commits();
+    assert!(accept(sha.as_str()).exits(0).stderr.contains("before"));
+    assert_eq!(desk.commits(), commits, "accepted once");
+    let epochs = desk.show("epochs.toml");
+    assert!(epochs.contains(sha.as_str()) && epochs.contains("exact solver"), "{epochs}");
+
+    let found = cpu_time(&desk);
+    assert_eq!(found["change_points"][0]["state"], "accepted", "{found}");
+    assert_eq!(verdict_of(&desk, "latest", &["--fail-on", "regressed"], 0)["severity"], "quiet");
+    let trend = desk.tree().into_iter().find(|path| path.starts_with("trends/")).expect("a trend");
+    assert!(desk.show(&trend).contains("class=\"accepted\""));
+    perftrail(&desk, &["fsck"]).exits(0);
+}
+
+#[test]
+fn the_landing_page_and_the_badge_tell_verdict_and_date() {
+    let desk = Desk::new();
+    publish(&desk, &(0..30).map(|n| night(n, 100.0, |_| {})).collect::<Vec<_>>());
+    let badge: Value = serde_json::from_str(&desk.show("badge.json")).expect("an endpoint");
+    assert_eq!(badge["schemaVersion"], 1);
+    assert!(badge["message"].as_str().is_some_and(|text| text.starts_with("unchanged, 20")));
+    publish(&desk, &(30..40).map(|n| night(n, 118.0, |_| {})).collect::<Vec<_>>());
+    assert!(desk.show("badge.svg").contains("unchanged"), "held against its new level");
+    let page = desk.show("README.md");
+    assert!(page.contains("| Regressed |") && page.contains("| Unchanged |"), "{page}");
+    assert!(page.contains("The level rose"), "{page}");
+    let trend = desk.tree().into_iter().find(|path| path.starts_with("trends/")).expect("a trend");
+    let trend = desk.show(&trend);
+    assert!(trend.contains("class=\"levels\"") && trend.contains("class=\"changes\""), "{trend}");
+    perftrail(&desk, &["fsck"]).exits(0);
+}

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use perftrail::analysis::verdict::Judging;
 use perftrail::app::publish::{Options, Outcome, PublishError, Published, publish};
 use perftrail::app::runs::{Query, runs};
 use perftrail::bundle::write::gzip;
@@ -73,7 +74,8 @@ fn an_empty_server_takes_the_first_run_and_a_second_costs_little() {
     // Reading takes the same way.
     let results = Results::open(&options.to, BRANCH).expect("opened");
     assert_eq!(runs(&results, &Query::default()).expect("a listing").lines.len(), 2);
-    let run = perftrail::app::runs::find("latest", Some(&results)).expect("a run");
+    let run =
+        perftrail::app::runs::find("latest", Some(&results), &Judging::default()).expect("a run");
     assert_eq!(run.log_tail.as_deref(), Ok("hello\n"));
 }
 

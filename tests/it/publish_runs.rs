@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use perftrail::analysis::verdict::Judging;
 use perftrail::app::runs::{FindError, FoundRun, Place, Query, find, runs};
 use perftrail::bundle::write::gzip;
 use perftrail::model::status::Status;
@@ -42,7 +43,7 @@ fn open(desk: &Desk) -> Results {
 }
 
 fn found(name: &str, results: &Results) -> FoundRun {
-    find(name, Some(results)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    find(name, Some(results), &Judging::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
@@ -106,10 +107,10 @@ fn a_bundle_is_a_run_too() {
     let run = found(&name("out/2"), &results);
     assert_eq!(run.place, Place::Bundle(desk.path("out/2")));
     assert!(run.earlier.is_ok_and(|line| line.path.ends_with("schedule-1-1-simulation")));
-    let alone = find(&name("out/2"), None).expect("a bundle");
+    let alone = find(&name("out/2"), None, &Judging::default()).expect("a bundle");
     assert_eq!(alone.log_tail.as_deref(), Ok("run 2\n"));
     assert_eq!(alone.earlier.err().as_deref(), Some("there is no results repository"));
-    let several = find(&name("out"), None).expect_err("four bundles");
+    let several = find(&name("out"), None, &Judging::default()).expect_err("four bundles");
     assert!(matches!(several, FindError::Several { ref choices, .. } if choices.len() == 4));
     fs::create_dir(desk.path("one")).expect("a folder");
     fs::rename(desk.path("out/2"), desk.path("one/2")).expect("moved");
@@ -121,13 +122,14 @@ fn what_is_no_run_is_told() {
     let desk = desk();
     let results = open(&desk);
     for name in ["latest~4", "latest~x", "abc", "ffff", "runs/none", "", "../..", "no/such"] {
-        let error = find(name, Some(&results)).expect_err(name);
+        let error = find(name, Some(&results), &Judging::default()).expect_err(name);
         let is_told = matches!(error, FindError::NoRun { .. } | FindError::Bundle(_));
         assert!(is_told, "{name}: {error}");
-        assert!(Path::new(name).is_dir() || find(name, None).is_err());
+        assert!(Path::new(name).is_dir() || find(name, None, &Judging::default()).is_err());
     }
     let sha = numbered(1).commit.sha.expect("a commit").to_string();
-    let error = find(&sha[..6], Some(&results)).expect_err("two jobs").to_string();
+    let error =
+        find(&sha[..6], Some(&results), &Judging::default()).expect_err("two jobs").to_string();
     assert!(error.contains("/other") && error.contains("/simulation"), "{error}");
     let nowhere = Results::open(&Target::Local(desk.path("nowhere")), BRANCH);
     assert!(matches!(nowhere.err(), Some(ResultsError::Missing { .. })));

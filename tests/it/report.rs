@@ -12,6 +12,7 @@ const PLACE: &str =
 
 fn input<'a>(sample: &'a Sample, earlier: EarlierRun<'a>) -> RunPageInput<'a> {
     RunPageInput {
+        verdict: perftrail::report::Said::Nothing("the run is not published"),
         record: &sample.record,
         series: &sample.series,
         log_tail: LogTail::Text(&sample.log),

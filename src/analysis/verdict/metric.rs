@@ -12,8 +12,8 @@ use crate::config::MetricRule;
 use crate::model::metric::{Better, Unit, built_in};
 use crate::record::index::{Entry, Line};
 
-/// A change is told of the first runs of its level; those after them are judged by the new level.
-const NEWS: usize = 6;
+/// A change is told of the first runs of its level, until there are enough to judge by it.
+const NEWS: usize = 9;
 
 /// What the numbers of `name` say of `run`; words and loudness come later, when it is known how
 /// many metrics were looked at.
@@ -149,8 +149,11 @@ impl Judge<'_> {
         let judgement = self.of_runs(&with);
         let change = judgement.change_points.last()?;
         let young = change.points <= NEWS && !(judgement.exact && change.points > 1);
-        let sure =
-            change.state >= State::Suspected || change.state == State::Unusual && change.points > 1;
+        let sure = match change.state {
+            State::Unusual => change.points > 1,
+            State::Suspected | State::Confirmed => true,
+            State::Accepted => false,
+        };
         (young && sure).then_some(*change)
     }
 
@@ -189,7 +192,7 @@ impl Judge<'_> {
     }
 
     /// How many other runs of the commit lie outside the limits on the same side.
-    fn agreeing(&self, limits: &crate::analysis::history::judgement::Limits, value: f64) -> usize {
+    fn agreeing(&self, limits: &Limits, value: f64) -> usize {
         let side = |value: f64| value > limits.level;
         let others = self
             .history

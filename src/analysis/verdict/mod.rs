@@ -32,6 +32,8 @@ pub struct Judging {
     pub metrics: Vec<MetricRule>,
     /// Shorter jobs are measured again when a run is unusual.
     pub confirm_within: Duration,
+    /// Files that a change may touch without changing what the job does.
+    pub quiet_paths: Vec<String>,
 }
 
 /// What is known of a run beside its line.

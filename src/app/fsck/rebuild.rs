@@ -10,8 +10,10 @@ use super::runs::{self, Care, Memory, RunFolder};
 use super::shards;
 use crate::app::index::Index;
 use crate::app::publish::compose::{add_house, ours, put_landing, put_shard};
-use crate::app::publish::pages::{Stored, told_earlier};
+use crate::app::publish::pages::{Stored, said, told_earlier};
 use crate::app::publish::{Pages, landing};
+use crate::app::verdict;
+use crate::config::Config;
 use crate::record::index::Line;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::profiles::PROFILE_FILE;
@@ -133,7 +135,7 @@ fn compose(
             notices.push(format!("the pages of {} are not made: {why}", folder.path));
         }
     }
-    match landing::files(tip, &mut index, pages) {
+    match landing::files(tip, &mut index, pages, None) {
         Ok(landing) => put_landing(tip, landing, &mut change)?,
         Err(why) => notices.push(format!("the landing page stays as it was: {why}")),
     }
@@ -160,8 +162,13 @@ fn add_pages(
         content(LOG_FILE)?,
         content(PROFILE_FILE)?.as_deref(),
     );
-    let earlier = index.earlier(&Line::of(&record, folder.path));
-    let made = pages.of_run(&record, &stored, told_earlier(&earlier), folder.path)?;
+    let line = Line::of(&record, folder.path);
+    let earlier = index.earlier(&line);
+    // Whoever makes pages anew does not know by which rules the run was judged: the usual ones.
+    let judging = verdict::judging(&Config::default());
+    let judged = verdict::judge(tip, index, &record, &line, &judging);
+    let made =
+        pages.of_run(&record, &stored, told_earlier(&earlier), said(&judged), folder.path)?;
     for (name, bytes) in made.iter().filter(|(name, _)| !folder.files.contains_key(name.as_str())) {
         let path = ours(&format!("{}/{name}", folder.path)).map_err(|error| error.to_string())?;
         change.put(tip, path, bytes).map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ pub(super) fn check(tip: &Tip<'_>, shards: Shards, pages: &Pages, checked: &mut 
         }
     }
     let mut index = Index::anew(tip, shards);
-    let landing = match landing::files(tip, &mut index, pages) {
+    let landing = match landing::files(tip, &mut index, pages, None) {
         Ok(landing) => landing,
         Err(why) => return checked.add("README.md", Fault::LandingUnmakeable(told(&why))),
     };

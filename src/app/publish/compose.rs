@@ -8,7 +8,9 @@ use super::pages::{self, Stored};
 use super::place::{self, Place};
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
+use crate::analysis::epochs::EPOCHS_FILE;
 use crate::app::index::{Index, MONTHS_EXPECTED};
+use crate::app::verdict;
 use crate::bundle::read::Bundle;
 use crate::config::layout::Filling;
 use crate::model::names::CommitSha;
@@ -126,8 +128,12 @@ impl Composer<'_> {
     /// every publish reads, and the months in which these runs may stand. The drawings that will
     /// be made anew are not read, but git sends only what differs from the old ones.
     fn expect(&self, tip: &Tip<'_>) -> Result<(), ResultsError> {
-        let mut paths =
-            vec![FORMAT_FILE.to_owned(), NO_JEKYLL.to_owned(), landing::readme_path(tip)?];
+        let mut paths = vec![
+            FORMAT_FILE.to_owned(),
+            NO_JEKYLL.to_owned(),
+            EPOCHS_FILE.to_owned(),
+            landing::readme_path(tip)?,
+        ];
         let mut months: Vec<String> = tip.months()?.into_iter().take(MONTHS_EXPECTED).collect();
         for candidate in &self.bundles {
             let record = &candidate.bundle.record.record;
@@ -183,6 +189,7 @@ impl Composer<'_> {
                 path: path.to_string(),
                 outcome,
                 left_out: Vec::new(),
+                verdict: None,
             };
             if outcome != Outcome::Unchanged {
                 let chosen = candidate.chosen(self.options);
@@ -241,13 +248,22 @@ impl Composer<'_> {
         let earlier = pages::told_earlier(&earlier);
         let stored = Stored::of_bundle(bundle, self.options.rules.log);
         let record = &chosen.record.record;
-        match self.options.pages.of_run(record, &stored, earlier, run.path.as_str()) {
+        let judged = verdict::judge(tip, index, record, &run.line, &self.options.judging);
+        if let Err(why) = &judged {
+            published.notices.push(format!("not judged: {why}"));
+        }
+        let said = pages::said(&judged);
+        match self.options.pages.of_run(record, &stored, earlier, said, run.path.as_str()) {
             Ok(pages) => {
                 for (name, bytes) in pages {
                     change.put(tip, at(&ours(&name)?)?, &bytes)?;
                 }
             }
             Err(why) => published.notices.push(format!("the run's pages are left out: {why}")),
+        }
+        let told = published.runs.iter_mut().find(|one| one.path == run.path.as_str());
+        if let Some(told) = told {
+            told.verdict = Some(judged);
         }
         if let Some(old) = &run.replaces {
             change.drop_others(tip, old)?;
@@ -261,7 +277,7 @@ impl Composer<'_> {
         index: &mut Index<'_, '_>,
         change: &mut Change,
     ) -> Result<(), String> {
-        let landing = landing::files(tip, index, &self.options.pages)?;
+        let landing = landing::files(tip, index, &self.options.pages, None)?;
         put_landing(tip, landing, change).map_err(|error| error.to_string())
     }
 }

@@ -3,6 +3,8 @@
 
 use super::pages::Pages;
 use super::readme;
+use crate::analysis::histories::Epoch;
+use crate::app::history::rules;
 use crate::app::index::Index;
 use crate::report::landing::{TRENDS_DIR, is_trend};
 use crate::results::ResultsError;
@@ -17,20 +19,28 @@ pub(in crate::app) struct LandingFiles {
     pub(in crate::app) stale: Vec<String>,
 }
 
+/// `epochs` are the accepted changes where they are not those of the tip.
+///
 /// Makes all of it before anything is put, so that no half landing page is published.
 pub(in crate::app) fn files(
     tip: &Tip<'_>,
     index: &mut Index<'_, '_>,
     pages: &Pages,
+    epochs: Option<Vec<Epoch>>,
 ) -> Result<LandingFiles, String> {
     let told = |error: ResultsError| error.to_string();
     let lines = index.window().map_err(told)?;
-    let landing = pages.landing(&lines)?;
+    let epochs = match epochs {
+        Some(epochs) => epochs,
+        None => rules(tip, &[]).map_err(told)?.0.epochs,
+    };
+    let landing = pages.landing(&lines, epochs)?;
     let path = readme_path(tip).map_err(told)?;
     let old = tip.read(&path).map_err(told)?;
     let new = readme::splice(old.as_deref(), &landing.markdown).map_err(|e| e.to_string())?;
     let mut made = vec![(path, new)];
     made.extend(landing.files);
+    made.extend(landing.badge);
     let stale = tip
         .list(TRENDS_DIR)
         .map_err(told)?

@@ -23,6 +23,7 @@ pub use pages::{Made, Pages};
 pub use place::Conflict;
 pub use selection::LeftOut;
 
+use crate::analysis::verdict::{Judging, RunVerdict};
 use crate::bundle::read::{self, Bundle, ReadError};
 use crate::config;
 use crate::config::quote::quote;
@@ -53,6 +54,8 @@ pub struct Options {
     pub now: Timestamp,
     /// Makes the pages.
     pub pages: Pages,
+    /// How runs are judged.
+    pub judging: Judging,
 }
 
 /// What came of publishing.
@@ -71,7 +74,7 @@ pub struct Published {
 }
 
 /// A run that the repository now holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PublishedRun {
     /// The bundle's folder; for a lost run, the plan's file.
     pub bundle: PathBuf,
@@ -83,6 +86,8 @@ pub struct PublishedRun {
     pub outcome: Outcome,
     /// What of the bundle was not published.
     pub left_out: Vec<LeftOut>,
+    /// What can be said of its numbers, or why nothing can; `None` where it was there before.
+    pub verdict: Option<Result<RunVerdict, String>>,
 }
 
 /// What was done with a bundle.

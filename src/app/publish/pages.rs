@@ -3,6 +3,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::analysis::histories::Epoch;
+use crate::analysis::verdict::RunVerdict;
 use crate::app::index::RUNS_SHOWN;
 use crate::app::log;
 use crate::app::runs;
@@ -15,7 +17,7 @@ use crate::record::index::Line;
 use crate::record::layout::LOG_FILE;
 use crate::record::series::{self, SERIES_FILE, SeriesFile};
 use crate::report::landing::{self, Landing, LandingOptions};
-use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput};
+use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput, Said};
 use crate::results::ResultsError;
 
 const NO_LOG: &str = "the bundle holds no log";
@@ -45,6 +47,7 @@ impl Pages {
         record: &Record,
         stored: &Stored,
         earlier: EarlierRun<'_>,
+        verdict: Said<'_>,
         path: &str,
     ) -> Result<Made, String> {
         let series = &stored.series;
@@ -54,12 +57,17 @@ impl Pages {
         };
         let place = PagePlace::Results(path);
         let profiles = stored.profiles.as_slice();
-        let input = RunPageInput { record, series, log_tail, earlier, place, profiles };
+        let input =
+            RunPageInput { record, series, log_tail, earlier, verdict, place, profiles };
         guarded(|| (self.run)(&input))
     }
 
-    pub(in crate::app) fn landing(&self, lines: &[Line]) -> Result<Landing, String> {
-        let options = LandingOptions { runs: RUNS_SHOWN, ..LandingOptions::default() };
+    pub(in crate::app) fn landing(
+        &self,
+        lines: &[Line],
+        epochs: Vec<Epoch>,
+    ) -> Result<Landing, String> {
+        let options = LandingOptions { runs: RUNS_SHOWN, epochs, ..LandingOptions::default() };
         guarded(|| (self.landing)(lines, &options))
     }
 }
@@ -117,6 +125,14 @@ impl Stored {
             Ok(String::from_utf8_lossy(&tail).into_owned())
         });
         Self { series, log_tail, profiles: runs::profiles(profiles) }
+    }
+}
+
+/// The verdict as pages tell it.
+pub(in crate::app) fn said(judged: &Result<RunVerdict, String>) -> Said<'_> {
+    match judged {
+        Ok(verdict) => Said::Verdict(verdict),
+        Err(why) => Said::Nothing(why),
     }
 }
 

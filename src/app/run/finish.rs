@@ -17,7 +17,7 @@ use crate::model::status::Status;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
-use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput};
+use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput, Said};
 use crate::source::files::{Found, FoundFile};
 
 /// Completes the bundle, whatever came of the job; `Some` is why the run was not carried out as
@@ -188,6 +188,7 @@ fn write_pages(bundle: &BundleWriter, run: &FinishedRun, watch: &dyn Watch) {
         series: &run.series,
         log_tail: LogTail::Text(&run.log),
         profiles: &run.profiles,
+        verdict: Said::Nothing("the run is not published"),
         earlier: EarlierRun::Absent(
             "a bundle stands for itself; publish it to set it beside others",
         ),

@@ -9,6 +9,7 @@ mod words;
 pub use json::json;
 pub use markdown::markdown;
 pub use text::text;
+pub(super) use words::{change_words, percent};
 
 use crate::analysis::history::judgement::Judgement;
 use crate::analysis::history::series::Aside;

@@ -50,7 +50,7 @@ pub(super) fn sentences(input: &HistoryInput) -> Vec<String> {
 }
 
 /// `rose 8.0 % (95 % CI +5.1 % to +11 %)`.
-pub(super) fn change_words(change: &ChangePoint, unit: &Unit) -> String {
+pub(in crate::report) fn change_words(change: &ChangePoint, unit: &Unit) -> String {
     let verb = if change.to > change.from { "rose" } else { "fell" };
     let (from, to) = (human(change.from, unit), human(change.to, unit));
     match change.ratio {
@@ -235,7 +235,7 @@ fn unsigned(ratio: f64) -> String {
 }
 
 /// A share with about two digits that matter.
-fn percent(share: f64) -> String {
+pub(in crate::report) fn percent(share: f64) -> String {
     let percent = share.abs() * 100.0;
     match percent {
         9.95.. => format!("{percent:.0} %"),

@@ -9,7 +9,7 @@ use crate::model::status::Status;
 use crate::record::{IMPORTED, Level, Record};
 use crate::report::link::Url;
 use crate::report::view::metrics::amount;
-use crate::report::{EarlierRun, PagePlace, RunPageInput, plain};
+use crate::report::{EarlierRun, PagePlace, RunPageInput, Said, plain, verdict};
 
 /// Most notices that stand at the top; all of them have their section.
 const ALERTS_MAX: usize = 12;
@@ -99,20 +99,29 @@ pub(crate) const fn signal_name(signal: i32) -> Option<&'static str> {
 pub(crate) struct Verdict {
     pub(crate) word: &'static str,
     pub(crate) why: String,
+    /// Each judged metric, a sentence or two.
+    pub(crate) sentences: Vec<String>,
     pub(crate) earlier: Cell,
 }
 
 impl Verdict {
     pub(crate) fn new(input: &RunPageInput<'_>) -> Self {
         let record = input.record;
+        let mut sentences = Vec::new();
         let (word, why) = if record.metrics.is_empty() {
             ("Nothing measured", format!("the run {}", ended(record.run.status)))
-        } else if record.run.status == Status::Succeeded {
-            ("No verdict yet", "too few runs".to_owned())
-        } else {
+        } else if record.run.status != Status::Succeeded {
             ("Not judged", format!("the run {}", ended(record.run.status)))
+        } else {
+            match input.verdict {
+                Said::Nothing(why) => ("Not judged", plain::line(why, 300)),
+                Said::Verdict(verdict) => {
+                    sentences = verdict::sentences(verdict);
+                    (verdict::title(verdict.word), verdict::short(verdict))
+                }
+            }
         };
-        Self { word, why, earlier: earlier_cell(input) }
+        Self { word, why, sentences, earlier: earlier_cell(input) }
     }
 }
 

@@ -1,0 +1,65 @@
+//! `perftrail accept`.
+
+use super::args::AcceptArgs;
+use super::destination::{self, Found};
+use super::failure::{ExitCode, Failure};
+use super::screen::{JobOutput, Screen};
+use super::{Edge, publish};
+use crate::app::accept::{self as app, AcceptError, Wish};
+use crate::app::publish::Pages;
+use crate::app::publish::retry::Retry;
+use crate::app::watch::Watch;
+use crate::github::RealPause;
+use crate::model::names::is_metric_name;
+use crate::results::Results;
+use crate::source::git;
+
+/// Longest reason and author, in characters.
+const TEXT_MAX: usize = 1000;
+
+/// Accepts a change of a metric's level.
+pub(super) fn accept(edge: &Edge, args: &AcceptArgs) -> Result<u8, Failure> {
+    let screen = Screen::new(edge.volume, JobOutput::Kept);
+    let config = publish::load(edge, args.config.as_deref())?;
+    let Found::There(to) = destination::find(edge, &args.target, &config)? else {
+        return Err(publish::not_named());
+    };
+    let wish = wish(edge, args)?;
+    let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
+    let results = Results::open(&to.to, &to.branch).map_err(|error| usage(&error))?;
+    let pause = RealPause::new();
+    let mut retry = Retry::new(&pause, to.timeout, &to.to);
+    let done = app::accept(&results, &wish, &Pages::default(), edge.clock.now(), &mut |next| {
+        retry.wait(next)
+    })
+    .map_err(|error| match &error {
+        AcceptError::Results(_) => Failure::new(ExitCode::NotPublished, &error),
+        _ => usage(&error),
+    })?;
+    let since = done.since.short();
+    screen.say(&match done.commit {
+        Some(commit) => format!("{} is accepted since {since}: commit {commit}", wish.metric),
+        None => format!("{} was accepted since {since} before", wish.metric),
+    });
+    Ok(ExitCode::Done as u8)
+}
+
+fn wish(edge: &Edge, args: &AcceptArgs) -> Result<Wish, Failure> {
+    if !is_metric_name(&args.metric) {
+        return Err(Failure::usage(format!("`{}` is no metric's name", args.metric)));
+    }
+    let because = args.because.trim();
+    let author = args.author.clone().or_else(|| git::author(&edge.folder));
+    let author = author.unwrap_or_else(|| "unknown".to_owned());
+    let fits = |text: &str| (1..=TEXT_MAX).contains(&text.chars().count());
+    if !fits(because) || !fits(&author) {
+        return Err(Failure::usage("a reason and an author have 1 to 1000 characters"));
+    }
+    Ok(Wish {
+        metric: args.metric.clone(),
+        job: args.job.clone(),
+        since: args.since.clone(),
+        because: because.to_owned(),
+        author,
+    })
+}

@@ -1,0 +1,225 @@
+//! A verdict in words and as JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json as object};
+
+use super::history::percent;
+use super::plain;
+use super::view::{amount, label_of, plural};
+use crate::analysis::history::Effect;
+use crate::analysis::history::judgement::State;
+use crate::analysis::history::series::Scale;
+use crate::analysis::verdict::{Evidence, MetricVerdict, Missing, RunVerdict, Severity, Word};
+
+/// The word, as it begins a line.
+pub(crate) const fn title(word: Word) -> &'static str {
+    match word {
+        Word::NothingMeasured => "Nothing measured",
+        Word::Inconclusive => "No verdict yet",
+        Word::Unchanged => "Unchanged",
+        Word::Changed => "Changed",
+        Word::Improved => "Improved",
+        Word::Regressed => "Regressed",
+        Word::Mixed => "Mixed",
+    }
+}
+
+/// The verdict in a few words, without a full stop.
+pub(crate) fn short(verdict: &RunVerdict) -> String {
+    let told = |metric: &&MetricVerdict| metric.word == verdict.word || verdict.word == Word::Mixed;
+    let names: Vec<String> = verdict.metrics.iter().filter(told).map(name).collect();
+    let names = match names.as_slice() {
+        [] => return "no judged metric has a value".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] if names.len() == 2 => format!("{first} and {last}"),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    };
+    let loud = match (verdict.severity, verdict.confirm) {
+        (_, true) => ", unusual in a single run: another one decides",
+        (Severity::Fails, _) => ", beyond the limit",
+        (Severity::Warns, _) => ", a warning",
+        (Severity::Quiet, _) => "",
+    };
+    format!("{names}{loud}")
+}
+
+/// The verdict as one line.
+pub fn line(verdict: &RunVerdict) -> String {
+    format!("{}: {}", title(verdict.word), short(verdict))
+}
+
+/// Each judged metric in a sentence or two, with its rule.
+pub(crate) fn sentences(verdict: &RunVerdict) -> Vec<String> {
+    verdict.metrics.iter().map(sentence).collect()
+}
+
+fn name(metric: &MetricVerdict) -> String {
+    plain::name(&label_of(&metric.metric))
+}
+
+fn sentence(metric: &MetricVerdict) -> String {
+    let mut text = match (metric.evidence, metric.word) {
+        (Evidence::Missing(missing), _) => missing_words(metric, missing),
+        (_, Word::Unchanged) => unchanged(metric),
+        _ => moved(metric),
+    };
+    if let Some(because) = &metric.ignored {
+        let _ = write!(text, " Ignored: {}.", plain::line(because, 200));
+    }
+    if let Some(baseline) = &metric.baseline {
+        let commit = match &baseline.commit {
+            Some(sha) => sha.short().to_owned(),
+            None => "no commit".to_owned(),
+        };
+        let how =
+            if baseline.is_ancestor { "its nearest measured ancestor" } else { "planned before" };
+        let _ = write!(
+            text,
+            " Baseline: {} over {}, up to {commit} ({how}).",
+            amount(baseline.level, &metric.unit),
+            plural(baseline.runs, "run")
+        );
+    }
+    text
+}
+
+fn missing_words(metric: &MetricVerdict, missing: Missing) -> String {
+    let name = name(metric);
+    match missing {
+        Missing::Value => format!("{name}: the run has no such number."),
+        Missing::Earlier => format!("{name}: the first of its history, nothing to compare with."),
+        Missing::Runs(runs) => {
+            let runs = plural(runs, "run");
+            match reach(metric) {
+                Some(reach) => format!("{name}: too few runs ({runs}), I would have seen {reach}."),
+                None => format!("{name}: too few runs ({runs}) to know how much they differ."),
+            }
+        }
+    }
+}
+
+fn unchanged(metric: &MetricVerdict) -> String {
+    let name = name(metric);
+    match reach(metric) {
+        Some(reach) => format!("{name}: no change that would show; {reach} would."),
+        None => format!("{name}: no change."),
+    }
+}
+
+/// The change that the limits would have shown.
+fn reach(metric: &MetricVerdict) -> Option<String> {
+    let limits = metric.limits?;
+    let reach = limits.high - limits.level;
+    match limits.scale {
+        _ if !reach.is_finite() || reach <= 0.0 => None,
+        Scale::Ratio => Some(percent(reach / limits.level)),
+        Scale::Difference => Some(amount(reach, &metric.unit)),
+    }
+}
+
+fn moved(metric: &MetricVerdict) -> String {
+    let (name, level) = (name(metric), metric.baseline.as_ref().map_or(0.0, |b| b.level));
+    let now = match (metric.evidence, metric.ratio) {
+        (Evidence::ChangePoint { .. } | Evidence::Provisional, Some(ratio)) => level * ratio,
+        _ => metric.value.unwrap_or(level),
+    };
+    let verb = if now > level { "rose" } else { "fell" };
+    let size = if level > 0.0 && now > 0.0 {
+        percent(now / level - 1.0)
+    } else {
+        format!("by {}", amount((now - level).abs(), &metric.unit))
+    };
+    let evidence = match metric.evidence {
+        Evidence::Unusual { runs: 1 } => "unusual in a single run".to_owned(),
+        Evidence::Unusual { runs } => format!("unusual in {runs} runs"),
+        Evidence::ChangePoint { state: State::Suspected, runs } => {
+            format!("a change of the level is suspected, {} since", plural(runs, "run"))
+        }
+        Evidence::ChangePoint { state, runs } => {
+            format!("a change of the level is {}, {} since", state.word(), plural(runs, "run"))
+        }
+        Evidence::Exact => "exact: every change is real".to_owned(),
+        Evidence::Provisional => "by the repetitions of two runs, provisional".to_owned(),
+        Evidence::Within | Evidence::Missing(_) => String::new(),
+    };
+    let mut text = format!(
+        "{name} {verb} {size} ({} to {}), {evidence}.",
+        amount(level, &metric.unit),
+        amount(now, &metric.unit)
+    );
+    let limit = |effect: Effect| effect_words(effect, metric);
+    let _ = match metric.severity {
+        Severity::Fails => write!(text, " Fails: the limit is {}.", limit(metric.bounds.fail)),
+        Severity::Warns => write!(text, " Warns: the limit is {}.", limit(metric.bounds.warn)),
+        Severity::Quiet => Ok(()),
+    };
+    if metric.word == Word::Regressed && !metric.caveats.is_empty() {
+        let why: Vec<&str> = metric.caveats.iter().map(|caveat| caveat.words()).collect();
+        let _ = write!(text, " It does not fail: {}.", why.join("; "));
+    }
+    text
+}
+
+fn effect_words(effect: Effect, metric: &MetricVerdict) -> String {
+    let share = effect.relative.map(percent);
+    let absolute = effect.absolute.map(|absolute| amount(absolute, &metric.unit));
+    let parts: Vec<String> = share.into_iter().chain(absolute).collect();
+    if parts.is_empty() { "any change".to_owned() } else { parts.join(" and ") }
+}
+
+/// The verdict as JSON.
+pub fn json(verdict: &RunVerdict) -> Value {
+    object!({
+        "word": verdict.word.as_str(),
+        "severity": severity(verdict.severity),
+        "confirm": verdict.confirm,
+        "metrics": verdict.metrics.iter().map(metric_json).collect::<Vec<_>>(),
+    })
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Quiet => "quiet",
+        Severity::Warns => "warns",
+        Severity::Fails => "fails",
+    }
+}
+
+fn metric_json(metric: &MetricVerdict) -> Value {
+    let (evidence, runs) = match metric.evidence {
+        Evidence::Missing(Missing::Value) => ("no value", None),
+        Evidence::Missing(Missing::Earlier) => ("no earlier run", None),
+        Evidence::Missing(Missing::Runs(runs)) => ("too few runs", Some(runs)),
+        Evidence::Within => ("within limits", None),
+        Evidence::Unusual { runs } => ("unusual", Some(runs)),
+        Evidence::ChangePoint { state, runs } => (state.word(), Some(runs)),
+        Evidence::Exact => ("exact", None),
+        Evidence::Provisional => ("provisional", None),
+    };
+    object!({
+        "metric": metric.metric,
+        "word": metric.word.as_str(),
+        "severity": severity(metric.severity),
+        "evidence": evidence,
+        "runs": runs,
+        "value": metric.value,
+        "ratio": metric.ratio,
+        "p": metric.p,
+        "baseline": metric.baseline.as_ref().map(|baseline| object!({
+            "level": baseline.level,
+            "runs": baseline.runs,
+            "commit": baseline.commit,
+            "path": baseline.path,
+            "is_ancestor": baseline.is_ancestor,
+        })),
+        "limits": metric.limits.map(|limits| object!({
+            "low": limits.low,
+            "high": limits.high,
+            "enough": limits.enough,
+        })),
+        "caveats": metric.caveats.iter().map(|caveat| caveat.words()).collect::<Vec<_>>(),
+        "ignored": metric.ignored,
+        "words": sentence(metric),
+    })
+}
