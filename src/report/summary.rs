@@ -157,6 +157,7 @@ mod tests {
             series: &series,
             log_tail: LogTail::Absent("not shown"),
             earlier: EarlierRun::Found(&earlier),
+            verdict: crate::report::Said::Nothing("not published"),
             place: PagePlace::Bundle,
         };
         let links = Links {

@@ -23,6 +23,7 @@ use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use crate::actions::files::{Files, FilesError};
 use crate::actions::inputs::Inputs;
+use crate::analysis::verdict::Judging;
 use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::measure::{self, Stop};
@@ -141,7 +142,7 @@ impl Step {
         let Gated::Run(prepared) = gated else { return Ok(ExitCode::Done as u8) };
         let stop = self.stop()?;
         let measured = measured::measure(self, &prepared, &stop, None)?;
-        let runs = published::read(&measured.bundles, None);
+        let runs = published::read(&measured.bundles, None, &Judging::default());
         let nowhere = "not published: this step only measures";
         self.conclude(&Outcome { runs, links: Vec::new(), published: None, why_not: nowhere })?;
         Ok(measured.code(&self.screen))
@@ -173,7 +174,7 @@ impl Step {
         let stop = self.stop()?;
         let measured = measured::measure(self, &prepared, &stop, promise.as_ref())?;
         let (Some(to), Some(promise)) = (to, promise) else {
-            let runs = published::read(&measured.bundles, None);
+            let runs = published::read(&measured.bundles, None, &Judging::default());
             let nowhere = "not published: no results repository is named";
             self.conclude(&Outcome { runs, links: Vec::new(), published: None, why_not: nowhere })?;
             return Ok(measured.code(&self.screen));
@@ -181,7 +182,7 @@ impl Step {
         if stop.cause().is_some() {
             // Seconds are left, and a push may take longer.
             self.screen.say("cancelled: what was measured is published at the end of the job");
-            let runs = published::read(&measured.bundles, None);
+            let runs = published::read(&measured.bundles, None, &Judging::default());
             let later = "published at the end of the job";
             self.conclude(&Outcome { runs, links: Vec::new(), published: None, why_not: later })?;
             return Ok(measured.code(&self.screen));

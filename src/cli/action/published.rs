@@ -6,6 +6,7 @@ use super::super::destination::Destination;
 use super::super::failure::{ExitCode, Failure};
 use super::super::publish;
 use super::{Step, told};
+use crate::analysis::verdict::Judging;
 use crate::app::publish::{Options, Published};
 use crate::app::runs::{self, FoundRun};
 use crate::app::watch::Watch;
@@ -68,7 +69,8 @@ pub(super) fn publish(
     let published = match publish::put(bundles, to, options, &step.screen) {
         Ok(published) => published,
         Err(failure) => {
-            let (runs, links, published) = (read(bundles, None), Vec::new(), None);
+            let (runs, links, published) =
+                (read(bundles, None, &options.judging), Vec::new(), None);
             let outcome = Outcome { runs, links, published, why_not: "publishing failed" };
             told::annotations(&outcome);
             told::summary(step, &outcome);
@@ -83,12 +85,14 @@ pub(super) fn publish(
             None
         }
     };
-    let mut runs = read(bundles, results.as_ref());
+    let mut runs = read(bundles, results.as_ref(), &options.judging);
     for run in &mut runs {
         let one = published.runs.iter().find(|one| one.bundle == run.bundle);
         run.path = one.map(|one| one.path.clone());
-        let in_results =
-            run.path.as_deref().and_then(|path| runs::find(path, results.as_ref()).ok());
+        let in_results = run
+            .path
+            .as_deref()
+            .and_then(|path| runs::find(path, results.as_ref(), &options.judging).ok());
         if let Some(found) = in_results {
             run.found = found;
         }
@@ -98,9 +102,9 @@ pub(super) fn publish(
 }
 
 /// What the bundles hold. One that cannot be read is left out: publishing told why.
-pub(super) fn read(bundles: &[PathBuf], results: Option<&Results>) -> Vec<Run> {
+pub(super) fn read(bundles: &[PathBuf], results: Option<&Results>, judging: &Judging) -> Vec<Run> {
     let run = |bundle: &Path| {
-        let found = runs::find(&bundle.to_string_lossy(), results).ok()?;
+        let found = runs::find(&bundle.to_string_lossy(), results, judging).ok()?;
         let key = key_of(&found.record.record);
         let history = results.and_then(|results| runs::history(results, &key, HISTORY_MAX).ok());
         let history = history.unwrap_or_default();

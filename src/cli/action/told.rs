@@ -10,7 +10,7 @@ use crate::actions::files::SUMMARY_MAX;
 use crate::app::watch::Watch;
 use crate::record;
 use crate::report::summary::{self, Links, Place, SummaryRun};
-use crate::report::{EarlierRun, LogTail, PagePlace, RunPageInput};
+use crate::report::{EarlierRun, LogTail, PagePlace, RunPageInput, Said};
 
 /// GitHub shows no more annotations of a level from one step.
 const ANNOTATIONS_MAX: usize = 10;
@@ -98,6 +98,10 @@ fn page(run: &Run) -> RunPageInput<'_> {
             Ok(line) => EarlierRun::Found(line),
             Err(why) => EarlierRun::Absent(why),
         },
+        verdict: match &run.found.verdict {
+            Ok(verdict) => Said::Verdict(verdict),
+            Err(why) => Said::Nothing(why),
+        },
         place: PagePlace::Bundle,
     }
 }
@@ -112,6 +116,8 @@ pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
     };
     let code = telling.found.record.record.run.exit_code;
     let verdicts = lines(&|run| Some(summary::verdict(&page(run))));
+    let confirm =
+        outcome.runs.iter().any(|run| run.found.verdict.as_ref().is_ok_and(|found| found.confirm));
     vec![
         ("status", telling.status().as_str().to_owned()),
         ("job-exit-code", code.map(|code| code.to_string()).unwrap_or_default()),
@@ -120,7 +126,7 @@ pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("run-path", lines(&|run| run.path.clone())),
         ("run-url", lines(&|run| web(outcome, run.path.as_ref()?).map(str::to_owned))),
         ("verdict", verdicts),
-        ("confirm", String::new()),
+        ("confirm", confirm.to_string()),
     ]
 }
 
