@@ -82,7 +82,8 @@ pub fn first_commit(
         let mut change = Change::default();
         add_house(tip, &mut change)?;
         // A page that cannot be made comes with the first run.
-        if let Ok(mut landing) = landing::files(tip, &mut Index::new(tip)?, &Pages::default()) {
+        if let Ok(mut landing) = landing::files(tip, &mut Index::new(tip)?, &Pages::default(), None)
+        {
             if let Some((_, page)) = landing.made.first_mut() {
                 *page = [README.as_bytes(), page.as_slice()].concat();
             }

@@ -159,6 +159,7 @@ mod tests {
             earlier: EarlierRun::Found(&earlier),
             verdict: crate::report::Said::Nothing("not published"),
             place: PagePlace::Bundle,
+            profiles: &[],
         };
         let links = Links {
             folder: Place::Web(WEB),

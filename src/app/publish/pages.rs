@@ -57,8 +57,7 @@ impl Pages {
         };
         let place = PagePlace::Results(path);
         let profiles = stored.profiles.as_slice();
-        let input =
-            RunPageInput { record, series, log_tail, earlier, verdict, place, profiles };
+        let input = RunPageInput { record, series, log_tail, earlier, verdict, place, profiles };
         guarded(|| (self.run)(&input))
     }
 

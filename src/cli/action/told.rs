@@ -103,6 +103,7 @@ fn page(run: &Run) -> RunPageInput<'_> {
             Err(why) => Said::Nothing(why),
         },
         place: PagePlace::Bundle,
+        profiles: &run.found.profiles,
     }
 }
 
