@@ -6,7 +6,8 @@ this machine, which counts every byte of requests and answers, headers included.
 into both in turn, then one goes into the large one in the old way: full clone, copy, commit, push.
 
 1. Wall time: at most 3 times that of the small repository (medians).
-2. Received: at most 400 B a stored run, and the old content of the files that are rewritten.
+2. Received: at most 400 B a stored run, and the old content of the files that are rewritten. The
+   newest 200 points of each history shown are read too, whatever there is: fewer runs may add 300 kB.
 3. Pushed: at most the run's own files, compressed, and 20 kB.
 4. At least 20 times faster than the full clone. With --short there are 1,000 runs, for which a full
    clone is cheap: then it is only told.
@@ -32,7 +33,9 @@ from overhead import perftrail
 WALL_LIMIT = 3.0
 RECEIVED_LIMIT = 400  # bytes a stored run
 PUSHED_LIMIT = 20_000  # bytes beside the run's own
+POINTS_LIMIT = 300_000  # bytes of index lines that any landing page may need
 CLONE_LIMIT = 20.0
+FULL = 10_000  # runs
 TURNS = 5
 
 
@@ -135,10 +138,11 @@ def measure(bench):
     clone, cloned = bench.by_clone("large")
     print(f"full clone, copy, commit and push: {clone:.1f} s, {cloned / 1e6:.0f} MB received")
     yield "wall time against 10 runs", large / small, WALL_LIMIT, large / small <= WALL_LIMIT
-    yield "received, B a stored run", max(received), RECEIVED_LIMIT, max(received) <= RECEIVED_LIMIT
+    limit = RECEIVED_LIMIT + (0 if bench.runs >= FULL else POINTS_LIMIT / bench.runs)
+    yield "received, B a stored run", max(received), limit, max(received) <= limit
     yield "pushed beside the run, B", max(pushed), PUSHED_LIMIT, max(pushed) <= PUSHED_LIMIT
-    is_held = clone / large >= CLONE_LIMIT or bench.runs < 10_000
-    yield "times faster than a full clone", clone / large, CLONE_LIMIT if bench.runs >= 10_000 else None, is_held
+    faster, limit = clone / large, CLONE_LIMIT if bench.runs >= FULL else None
+    yield "times faster than a full clone", faster, limit, limit is None or faster >= limit
 
 
 def main():
@@ -147,7 +151,7 @@ def main():
     parser.add_argument("--runs", type=int, help="so many runs")
     parser.add_argument("--perftrail", type=Path, help="another program")
     arguments = parser.parse_args()
-    runs = arguments.runs or (1_000 if arguments.short else 10_000)
+    runs = arguments.runs or (1_000 if arguments.short else FULL)
     binary = (arguments.perftrail or perftrail()).resolve()
     with tempfile.TemporaryDirectory(prefix="bench-publishing-") as scratch:
         bench = Bench(Path(scratch), runs, binary)

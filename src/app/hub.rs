@@ -18,9 +18,25 @@ pub struct Slug {
 }
 
 impl Slug {
-    /// The repository at `url`, where it lies on `server`; `None` elsewhere.
+    /// The repository at `url`, by https or SSH, where it lies on `server`; `None` elsewhere.
     pub fn of(url: &str, server: &str) -> Option<Self> {
-        let path = url.strip_prefix(server.trim_end_matches('/'))?.strip_prefix('/')?;
+        let server = server.trim_end_matches('/');
+        let host = server.split_once("://").map_or(server, |(_, host)| host);
+        let by_ssh = || {
+            let rest = url.strip_prefix("ssh://").unwrap_or(url);
+            let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest).strip_prefix(host)?;
+            // A port, or the colon of `git@host:owner/name`.
+            let port = rest.strip_prefix(':').and_then(|rest| rest.split_once('/'));
+            match port {
+                Some((port, path)) if port.bytes().all(|c| c.is_ascii_digit()) => Some(path),
+                _ => rest.strip_prefix([':', '/']),
+            }
+        };
+        let path = match url.strip_prefix(server) {
+            Some(path) => path.strip_prefix('/')?,
+            None if url.starts_with("http") => return None,
+            None => by_ssh()?,
+        };
         let (owner, name) = path.trim_end_matches('/').split_once('/')?;
         let name = name.trim_end_matches(".git");
         let fits = |text: &str| !text.is_empty() && !text.contains('/');
@@ -93,11 +109,14 @@ pub fn before(
                 ));
             }
         }
+        // Without a token only what is public can be seen, and this is not.
+        Err(Error::NotFound { .. }) if !client.has_token() => {}
         Err(error) => warnings.push(format!(
             "the results repository could not be looked up: {error}; publishing goes on"
         )),
     }
-    if let Ok(Some(expires)) = client.token_expiry()
+    if client.has_token()
+        && let Ok(Some(expires)) = client.token_expiry()
         && let Some(warning) = expiry_warning(expires, now)
     {
         warnings.push(warning.to_string());
@@ -148,7 +167,13 @@ mod tests {
             ("https://github.com.evil.org/o/n", None),
             ("https://github.com/o", None),
             ("https://github.com/o/n/x", None),
-            ("git@github.com:o/n", None),
+            ("git@github.com:o/n", slug("o", "n")),
+            ("git@github.com:o/n.git", slug("o", "n")),
+            ("ssh://git@github.com/o/n", slug("o", "n")),
+            ("ssh://git@github.com:22/o/n.git", slug("o", "n")),
+            ("git@github.com.evil.org:o/n", None),
+            ("git@evil.org:github.com/o/n", None),
+            ("file:///github.com/o/n", None),
         ] {
             assert_eq!(Slug::of(url, "https://github.com"), expected, "{url}");
         }

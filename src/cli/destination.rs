@@ -176,20 +176,21 @@ fn hub(
     actions: Option<&Actions>,
     url: &str,
 ) -> Result<Option<Hub>, Failure> {
-    let Some(token) = texts.get("PERFTRAIL_RESULTS_TOKEN").filter(|text| !text.trim().is_empty())
-    else {
+    let token = texts.get("PERFTRAIL_RESULTS_TOKEN").filter(|text| !text.trim().is_empty());
+    let private = actions.and_then(|_| actions::event_is_private(texts));
+    // Whoever comes with a deploy key may still not make a private project's numbers public.
+    if token.is_none() && private != Some(true) {
         return Ok(None);
-    };
+    }
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
     let mut settings = Settings::from_variables(texts).map_err(|error| usage(&error))?;
     let Some(results) = Slug::of(url, settings.hosts.server()) else { return Ok(None) };
-    settings.token = Some(Token::new(token).map_err(|error| usage(&error))?);
-    let source = match actions {
-        Some(_) => match actions::event_is_private(texts) {
-            Some(private) => SourceVisibility::Known { private },
-            None => SourceVisibility::Unknown,
-        },
-        None => asked(&git::describe(&edge.folder).repository, settings.hosts.server()),
+    settings.token =
+        token.map(|token| Token::new(token)).transpose().map_err(|error| usage(&error))?;
+    let source = match (actions, private) {
+        (_, Some(private)) => SourceVisibility::Known { private },
+        (Some(_), None) => SourceVisibility::Unknown,
+        (None, None) => asked(&git::describe(&edge.folder).repository, settings.hosts.server()),
     };
     Ok(Some(Hub { results, source, settings }))
 }

@@ -95,6 +95,11 @@ impl Client {
         &self.hosts
     }
 
+    /// Whether there is a token; without one only what is public can be read.
+    pub fn has_token(&self) -> bool {
+        self.wire.has_token()
+    }
+
     /// When the token ends; `None` when it does not, or GitHub does not say. Costs a call only
     /// when none was made before, and that one does not count against the rate limit.
     ///

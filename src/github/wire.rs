@@ -138,6 +138,11 @@ impl Wire {
         })
     }
 
+    /// Whether there is a token.
+    pub(super) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// What the answers so far told about the token's end.
     pub(super) fn seen_expiry(&self) -> SeenExpiry {
         *self.expiry.lock().unwrap_or_else(PoisonError::into_inner)

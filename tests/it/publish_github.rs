@@ -83,6 +83,29 @@ fn results_of_a_private_project_are_not_made_public_unless_allowed() {
 }
 
 #[test]
+fn a_deploy_key_does_not_make_results_of_a_private_project_public_either() {
+    let lab = Lab::new(FakeRepository::of("public"), FakeToken::writes(RESULTS));
+    lab.private_event(true);
+    let publish = |to: &str| {
+        let mut step = lab.step(&["publish", "perftrail-out", "--to", to]);
+        step.env_remove("PERFTRAIL_RESULTS_TOKEN").env("PERFTRAIL_RESULTS_SSH_KEY", "no key");
+        Answer::of(step.env("PERFTRAIL_PUBLISH_TIMEOUT", "2s")).exits(6)
+    };
+    let url = lab.server.url();
+    let host = url.trim_start_matches("http://").split('/').next().expect("a host");
+    let by_ssh = format!("ssh://git@{host}/{RESULTS}");
+    for to in [RESULTS, &by_ssh] {
+        let answer = publish(to);
+        assert!(answer.stderr.contains("allow_public = true"), "{to}: {}", answer.stderr);
+    }
+    // One that nobody sees without a token is not public.
+    lab.github.repository(RESULTS, FakeRepository::of("private"));
+    let answer = publish(RESULTS);
+    assert!(!answer.stderr.contains("looked up"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("asks for a credential"), "{}", answer.stderr);
+}
+
+#[test]
 fn a_public_project_may_publish_in_public() {
     let lab = Lab::new(FakeRepository::of("public"), FakeToken::writes(RESULTS));
     lab.private_event(false).publish().exits(0);
