@@ -260,6 +260,9 @@ pub struct ReportArgs {
     /// A bundle's folder, a path in the results repository, `<sha prefix>[/<job>]`, or `latest[~N]`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
+    /// Lay the run on this one: what changed, function by function
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     /// Where to look.
     #[command(flatten)]
     pub target: Target,

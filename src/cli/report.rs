@@ -19,6 +19,7 @@ use crate::record::index::Line;
 use crate::record::layout::PAGE_FILE;
 use crate::record::series::SeriesFile;
 use crate::record::{Record, canonical};
+use crate::report::against::{self, Side};
 use crate::report::terminal::{self, TerminalOptions, Written};
 use crate::report::verdict as words;
 use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput, Said};
@@ -121,8 +122,12 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
     let config = publish::load(edge, args.config.as_deref())?;
     let results = open(edge, args, &config)?;
     let judging = verdict::judging(&config);
-    let found =
-        runs::find(&args.run, results.as_ref(), &judging).map_err(|error| not_found(&error))?;
+    let find =
+        |name| runs::find(name, results.as_ref(), &judging).map_err(|error| not_found(&error));
+    let found = find(&args.run)?;
+    if let Some(name) = &args.against {
+        return lay(&find(name)?, &found, args.format);
+    }
     let code = exit_code(args.fail_on, found.verdict.as_ref().ok());
     if args.format == Format::Json {
         let bytes = found.record.bytes().map_err(|error| internal(&error))?;
@@ -149,6 +154,26 @@ fn internal(error: &dyn std::error::Error) -> Failure {
 fn exit_code(fail_on: FailOn, verdict: Option<&RunVerdict>) -> ExitCode {
     let fails = verdict.is_some_and(|verdict| verdict.severity == Severity::Fails);
     if fail_on == FailOn::Regressed && fails { ExitCode::Regressed } else { ExitCode::Done }
+}
+
+/// Lays a run on another one.
+fn lay(before: &FoundRun, after: &FoundRun, format: Format) -> Result<u8, Failure> {
+    let findings = against::findings(
+        Side { record: &before.record.record, profiles: &before.profiles },
+        Side { record: &after.record.record, profiles: &after.profiles },
+    );
+    match format {
+        Format::Text => print(against::render(&findings, terminal_options().width).as_bytes()),
+        Format::Json => {
+            let mut text = serde_json::to_vec_pretty(&findings)
+                .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
+            text.push(b'\n');
+            print(&text)
+        }
+        Format::Md | Format::Html => {
+            Err(Failure::usage("with --against, --format is text or json".to_owned()))
+        }
+    }
 }
 
 /// The results repository; `None` when there is none, which a bundle's report does not need.

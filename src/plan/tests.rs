@@ -119,7 +119,11 @@ fn lists_are_filled_without_a_shell() {
 #[test]
 fn what_cannot_be_planned_says_what_is_known() {
     let job = |name: &str| Overrides { job: Some(name.to_owned()), ..Overrides::default() };
-    let profiler = Overrides { profiler: Some(Profiler::PySpy), ..job("scout") };
+    let profiler = Overrides {
+        profiler: Some(Profiler::PySpy),
+        command: Some(BareCommand::Shell("(python sim.py)".to_owned())),
+        ..Overrides::default()
+    };
     let step = Overrides { steps: vec!["rum".to_owned()], ..job("scout") };
     let bare = Overrides {
         command: Some(BareCommand::Argv(vec!["true".to_owned()])),
@@ -148,7 +152,7 @@ fn what_cannot_be_planned_says_what_is_known() {
         there is no param `yeers`: did you mean `years`?
         job `scale_run`: param `years` is `five`, expected a whole number
         job `scale_run`: param `mode` is `3`, expected one of `1`, `2`
-        job `scout` asks for the profiler `py-spy`, which is not available in this version: use `none`, or `self` when the job profiles itself
+        job `_python`, step `_python` cannot run under py-spy: the command has loops, subshells or substitutions: give the program as a step of its own, or as a list of strings
         there is no step `rum`: did you mean `run`?
         a command after `--` has no param `years`: put the value into the command, or note it with --additional-stats
         0 repetitions measure nothing: ask for at least 1

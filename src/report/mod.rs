@@ -6,6 +6,7 @@
 //! layout only. All text in a record may come from a job and is hostile: `plain` makes it visible
 //! and short, `escape` makes it inert in each output language.
 
+pub mod against;
 mod axis;
 mod call_tree;
 mod chart;

@@ -100,7 +100,7 @@ fn big() -> Vec<Profile> {
 fn hostile() -> Vec<Profile> {
     let name = HOSTILE.replace([';', '\n'], " ");
     let mut text = format!("{name} (a.py:3);{name};x 5\nmain;</script> 3\n");
-    write!(text, "main;{} 2\n", "long".repeat(5000)).expect("text");
+    writeln!(text, "main;{} 2", "long".repeat(5000)).expect("text");
     read(text.as_bytes())
 }
 
@@ -202,4 +202,51 @@ fn the_order_of_time_is_coarse_and_whole() {
     let lengths: f64 =
         order["length"].as_array().expect("lengths").iter().filter_map(Value::as_f64).sum();
     assert!((lengths - whole).abs() < 1e-3 * whole, "{lengths} of {whole}");
+}
+
+/// One function made slower between two runs is named from the command line.
+#[test]
+fn the_function_that_got_slower_is_named() {
+    use crate::support::Project;
+    let project = Project::new();
+    let job = |population: u32| {
+        format!(
+            "main;run;update_population {population}\nmain;run;write_csv 3000\nmain;run;births 2000\n"
+        )
+    };
+    project.file("a.folded", &job(4000)).file("b.folded", &job(5200)).file(
+        "perftrail.toml",
+        "[[job]]\nname = \"sim\"\nrun = \"cp \\\"$FOLDED\\\" {output}/stacks.folded; date +%N > {output}/when.txt\"\nprofiler = \"self\"\n\
+         collect = [\"none\"]\nenv_pass = [\"FOLDED\"]\n",
+    );
+    project.commit("A job");
+    for name in ["a.folded", "b.folded"] {
+        let mut command = project.command(&["run", "--publish", "--to", "results"]);
+        let answer = crate::support::Answer::of(command.env("FOLDED", name));
+        answer.exits(0);
+    }
+    let told = project
+        .perftrail(&["report", "latest", "--against", "latest~1", "--to", "results"])
+        .exits(0);
+    let line =
+        told.stdout.lines().find(|line| line.contains("update_population")).expect("the function");
+    assert!(told.stdout.contains("+13 % in `update_population`"), "{}", told.stdout);
+    assert!(line.contains("+13"), "{}", told.stdout);
+    assert!(!told.stdout.contains("births"), "what did not move is not told: {}", told.stdout);
+    assert!(told.stdout.contains("files/when.txt differs"), "{}", told.stdout);
+    let json = project
+        .perftrail(&[
+            "report",
+            "latest",
+            "--against",
+            "latest~1",
+            "--to",
+            "results",
+            "--format",
+            "json",
+        ])
+        .exits(0);
+    let found: Value = serde_json::from_str(&json.stdout).expect("JSON alone");
+    assert_eq!(found["profiles"][0]["difference"]["functions"][0]["function"], "update_population");
+    assert_eq!(found["profiles"][0]["difference"]["functions"][0]["self"]["after"], 5200.0);
 }
