@@ -62,6 +62,7 @@ fn pages(sample: &Sample) -> Vec<(String, String)> {
         series: &sample.series,
         log_tail: LogTail::Text(&sample.log),
         earlier: EarlierRun::Absent("this is the first run of its history"),
+        verdict: perftrail::report::Said::Nothing("the run is not published"),
         place: PagePlace::Bundle,
         profiles: &sample.profiles,
     };
