@@ -31,6 +31,8 @@ fn the_first_publish_makes_the_repository() {
     let expected = [
         ".nojekyll".to_owned(),
         "README.md".to_owned(),
+        "badge.json".to_owned(),
+        "badge.svg".to_owned(),
         "index/2026-11.jsonl".to_owned(),
         "perftrail.json".to_owned(),
         in_folder("README.md"),
