@@ -135,8 +135,9 @@ impl<'t, 'r> Index<'t, 'r> {
             .take(MONTHS_BACK)
             .cloned()
             .collect();
-        for month in back {
-            let shard = self.shard(&month)?;
+        for (number, month) in back.iter().enumerate() {
+            self.look_ahead(&back[number..]);
+            let shard = self.shard(month)?;
             found.extend(shard.lines().filter(|other| other.key == line.key).cloned());
             if found.len() >= POINTS {
                 break;

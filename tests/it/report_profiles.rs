@@ -212,10 +212,10 @@ fn the_function_that_got_slower_is_named() {
     let project = Project::new();
     let job = |population: u32| {
         format!(
-            "main;run;update_population {population}\nmain;run;write_csv 3000\nmain;run;births 2000\n"
+            "main;run;update_population {population}\nmain;run;write_csv 3001\nmain;run;births 2001\n"
         )
     };
-    project.file("a.folded", &job(4000)).file("b.folded", &job(5200)).file(
+    project.file("a.folded", &job(4001)).file("b.folded", &job(5201)).file(
         "perftrail.toml",
         "[[job]]\nname = \"sim\"\nrun = \"cp \\\"$FOLDED\\\" {output}/stacks.folded; date +%N > {output}/when.txt\"\nprofiler = \"self\"\n\
          collect = [\"none\"]\nenv_pass = [\"FOLDED\"]\n",
@@ -249,5 +249,5 @@ fn the_function_that_got_slower_is_named() {
         .exits(0);
     let found: Value = serde_json::from_str(&json.stdout).expect("JSON alone");
     assert_eq!(found["profiles"][0]["difference"]["functions"][0]["function"], "update_population");
-    assert_eq!(found["profiles"][0]["difference"]["functions"][0]["self"]["after"], 5200.0);
+    assert_eq!(found["profiles"][0]["difference"]["functions"][0]["self"]["after"], 5201.0);
 }
