@@ -164,7 +164,7 @@ mod tests {
             ("INPUT_ADDITIONAL-STATS", "a=b", false),
             ("INPUT_ADDITIONAL_STATS", "a=b", false),
             ("PERFTRAIL_TO", "owner/name", false),
-            ("GITHUB_OUTPUT", "/home/runner/output", false),
+            ("GITHUB_OUTPUT", "/github/file_commands/output", false),
             ("ACTIONS_RESULTS_URL", "https://results.example.org/", false),
             ("STATE_isPost", "true", false),
             ("HOME", "s3cret-words", false),
