@@ -78,8 +78,11 @@ pub(super) fn create(path: &Path, branch: &str) -> Result<PathBuf, ResultsError>
     };
     fs::create_dir_all(parent).map_err(at)?;
     let making = tempfile::Builder::new().prefix(MAKING).tempdir_in(parent).map_err(at)?;
-    let owner = fs::File::create(making.path().join(OWNER)).map_err(at)?;
+    // Its name comes when it is locked: nobody may find it free meanwhile.
+    let unlocked = making.path().join("owner");
+    let owner = fs::File::create(&unlocked).map_err(at)?;
     owner.lock().map_err(at)?;
+    fs::rename(&unlocked, making.path().join(OWNER)).map_err(at)?;
     // The temporary folder is for its maker alone; the repository is as open as any other folder.
     let folder = making.path().join("repository");
     let mut options = RepositoryInitOptions::new();
@@ -87,7 +90,11 @@ pub(super) fn create(path: &Path, branch: &str) -> Result<PathBuf, ResultsError>
     Repository::init_opts(&folder, &options)
         .map_err(|source| ResultsError::git("make the results repository", source))?;
     fs::write(folder.join(".gitignore"), "*\n").map_err(at)?;
-    match fs::rename(&folder, path) {
+    let moved = fs::rename(&folder, path);
+    // The folder goes before its lock does: without it, it would look like one of the dead.
+    drop(making);
+    drop(owner);
+    match moved {
         Ok(()) => Ok(path.to_owned()),
         Err(error) => match find(path)? {
             Some(git_dir) => Ok(git_dir),
