@@ -90,7 +90,7 @@ fn data(html: &str) -> Value {
 
 fn big() -> Vec<Profile> {
     let mut stacks = String::new();
-    for i in 0..60_000_u32 {
+    for i in 0..90_000_u32 {
         let scattered = i.wrapping_mul(2_654_435_761);
         writeln!(stacks, "main;part_{};work_{};leaf_{scattered:x} {}", i % 13, i % 977, i % 7 + 1)
             .expect("text");
