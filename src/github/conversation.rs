@@ -48,23 +48,22 @@ impl Reaction {
 }
 
 impl InRepository<'_> {
-    /// The oldest comment under `number` that `wanted` takes; `None` when there is none.
+    /// The comments under `number` that `wanted` takes, the oldest first.
     ///
     /// # Errors
     /// Whatever keeps GitHub from answering.
-    pub fn find_comment(
+    pub fn find_comments(
         &self,
         number: u64,
         wanted: impl Fn(&Comment) -> bool,
-    ) -> Result<Option<Comment>, Error> {
-        let mut found = None;
+    ) -> Result<Vec<Comment>, Error> {
+        let mut found = Vec::new();
         let path = ["issues", &number.to_string(), "comments"];
         let doing = format!("list the comments of {number}");
         self.pages(&path, &doing, COMMENTS_MAX, |wire: CommentWire| {
             let comment = Comment::from(wire);
             if wanted(&comment) {
-                found = Some(comment);
-                return Seen::Enough;
+                found.push(comment);
             }
             Seen::More
         })?;
@@ -72,7 +71,7 @@ impl InRepository<'_> {
     }
 
     /// Writes a comment. It is sent once: when it is not known whether GitHub took it,
-    /// [`Error::unsure`] is true, and [`InRepository::find_comment`] tells.
+    /// [`Error::unsure`] is true, and [`InRepository::find_comments`] tells.
     ///
     /// # Errors
     /// [`Error::Forbidden`] or [`Error::NotFound`] when the token may not write comments.

@@ -53,11 +53,24 @@ impl<'a> InRepository<'a> {
         rest: &[&str],
         doing: &str,
         most: usize,
+        each: impl FnMut(T) -> Seen,
+    ) -> Result<bool, Error> {
+        self.pages_of(rest, &[], doing, most, each)
+    }
+
+    /// As [`InRepository::pages`], of what the query asks for.
+    pub(super) fn pages_of<T: serde::de::DeserializeOwned>(
+        &self,
+        rest: &[&str],
+        asked: &[(&str, &str)],
+        doing: &str,
+        most: usize,
         mut each: impl FnMut(T) -> Seen,
     ) -> Result<bool, Error> {
         for page in 1..=most.div_ceil(PER_PAGE) {
             let (size, page) = (PER_PAGE.to_string(), page.to_string());
-            let query = [("per_page", size.as_str()), ("page", page.as_str())];
+            let page = [("per_page", size.as_str()), ("page", page.as_str())];
+            let query = [asked, &page].concat();
             let call = Call::get(&self.path(rest), &query, self.doing(doing));
             let entries: Vec<T> = self.wire.ask_for(&call)?;
             let full = entries.len() >= PER_PAGE;

@@ -9,12 +9,14 @@
 //! out fields that GitHub has.
 
 mod call;
+mod check;
 mod conversation;
 mod dispatch;
 mod error;
 mod failure;
 mod hosts;
 mod in_repository;
+mod issue;
 mod pause;
 mod people;
 mod pull_request;
@@ -22,6 +24,7 @@ mod repository;
 mod retry;
 mod status;
 mod token;
+mod viewer;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -29,10 +32,12 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+pub use check::{Check, Conclusion};
 pub use conversation::{COMMENT_MAX, Comment, Reaction};
 pub use error::{AddressProblem, DispatchProblem, Error, NetworkKind};
 pub use hosts::{Hosts, Proxies};
 pub use in_repository::InRepository;
+pub use issue::{Issue, IssueChange};
 pub use pause::{Pause, RealPause};
 pub use pull_request::{ChangedFiles, PullRequest};
 pub use repository::{Comparison, Repository, Visibility};

@@ -19,21 +19,26 @@ pub(super) fn run(shared: &Shared, options: &MeterOptions) {
     let start = Instant::now();
     let mut deadline = start;
     let mut late = false;
+    let mut cpu = thread_cpu();
     loop {
-        let before = thread_cpu();
         if let Some(seen) = shared.look(true) {
             lock(&shared.collector).memory(seen.memory);
         }
-        let cost = thread_cpu() - before;
         let base = if start.elapsed() < FIRST { options.first_interval } else { options.interval };
-        let interval = {
+        // From tick to tick: falling asleep and waking up cost as much as a small tree does.
+        let before = std::mem::replace(&mut cpu, thread_cpu());
+        let (interval, grown) = {
             let mut samples = lock(&shared.samples);
             samples.count += 1;
             samples.late += u64::from(late);
-            samples.costs.take(cost);
+            samples.costs.take(cpu - before);
+            samples.sampler_cpu = cpu;
             samples.interval = next_interval(base.as_secs_f64(), samples.costs.moving_mean());
-            Duration::from_secs_f64(samples.interval)
+            (Duration::from_secs_f64(samples.interval), samples.has_grown())
         };
+        if grown {
+            shared.grows();
+        }
         // Deadlines are absolute. A tick that is missed is left out: no burst makes up for it.
         deadline += interval;
         let now = Instant::now();
@@ -48,49 +53,40 @@ pub(super) fn run(shared: &Shared, options: &MeterOptions) {
     shared.thread_ends();
 }
 
-/// Time between two checks of whether a sweep is due.
-const SWEEP_CHECK: Duration = Duration::from_millis(20);
 /// Time between two sweeps when memory does not grow.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// Time between two looks at how long threads waited for a CPU.
+const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// A sweep waits for this many times the last one's cost: at most 1 % of a core.
 const SWEEP_REST: u32 = 100;
-/// Memory must have grown by this factor to be swept before its time.
-const GROWN: f64 = 1.05;
 /// Threads whose wait for a CPU is read, at most.
 const THREADS_MAX: usize = 256;
 
 /// Reads proportional memory within its budget until the measurement is over.
 pub(super) fn run_pss(shared: &Arc<Shared>) {
     be_nice();
-    let mut swept_at: Option<Instant> = None;
-    let mut allowed_at = Instant::now();
-    let mut size_then = 0.0;
+    let mut sweep_at = Instant::now();
+    let mut allowed_at = sweep_at;
     let mut queue = RunQueue::default();
-    let mut queue_at = Instant::now();
-    while !shared.sleep(SWEEP_CHECK) {
+    let mut queue_at = sweep_at + QUEUE_EVERY;
+    while !shared.sleep_until_grown(sweep_at.min(queue_at).max(allowed_at)) {
+        // Whoever is woken because memory has grown rests all the same.
+        if shared.sleep_until(allowed_at) {
+            break;
+        }
         let now = Instant::now();
-        let (processes, size) = {
-            let samples = lock(&shared.samples);
-            (samples.last.processes, samples.last.rss as f64)
-        };
-        if now < allowed_at {
-            continue;
-        }
         let before = thread_cpu();
-        let aged = swept_at.is_none_or(|at| now.duration_since(at) >= SWEEP_EVERY);
-        if processes > 1 && (aged || size > GROWN * size_then) {
+        let grown = lock(&shared.samples).has_grown();
+        if grown || sweep_at <= now {
             sweep(shared);
-            swept_at = Some(now);
-            size_then = size;
-        } else if now.duration_since(queue_at) >= Duration::from_secs(1) {
+            sweep_at = now + SWEEP_EVERY;
+        } else if queue_at <= now {
             queue.read(shared);
-            queue_at = now;
-        } else {
-            continue;
+            queue_at = now + QUEUE_EVERY;
         }
-        let cost = thread_cpu() - before;
-        lock(&shared.samples).pss.cpu += cost;
-        allowed_at = now + Duration::from_secs_f64(cost) * SWEEP_REST;
+        let cpu = thread_cpu();
+        lock(&shared.samples).pss.cpu = cpu;
+        allowed_at = now + Duration::from_secs_f64(cpu - before) * SWEEP_REST;
     }
     shared.thread_ends();
 }
@@ -109,7 +105,15 @@ fn targets(shared: &Shared) -> Vec<Target> {
     shared.tree.as_ref().map(|tree| lock(tree).targets().collect()).unwrap_or_default()
 }
 
+/// Reads the proportional memory of all processes. Of one alone the resident size tells it.
 fn sweep(shared: &Shared) {
+    {
+        let mut samples = lock(&shared.samples);
+        samples.pss.swept_size = samples.last.rss;
+        if samples.last.processes < 2 {
+            return;
+        }
+    }
     let began = shared.elapsed();
     let (mut sum, mut refused, mut read) = (0, 0, 0_u32);
     for target in targets(shared) {

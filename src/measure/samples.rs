@@ -8,6 +8,8 @@ use super::tree::Tick;
 
 /// CPU ticks are 10 ms long: a shorter window would show little but their edges.
 const CPU_WINDOW: f64 = 0.25;
+/// Memory must have grown by this factor to be swept before its time.
+const GROWN: f64 = 1.05;
 
 /// Everything seen so far.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub(super) struct Samples {
     pub(super) late: u64,
     /// CPU time of ticks.
     pub(super) costs: Costs,
+    /// CPU time of the thread that makes them, in seconds.
+    pub(super) sampler_cpu: f64,
     /// The time to the next tick, in seconds.
     pub(super) interval: f64,
 }
@@ -56,8 +60,10 @@ pub(super) struct Pss {
     pub(super) peak: u64,
     /// How many sweeps.
     pub(super) sweeps: u64,
-    /// Their CPU time in seconds.
+    /// CPU time of the thread that makes them, in seconds.
     pub(super) cpu: f64,
+    /// Σ resident size when the last one began, in bytes.
+    pub(super) swept_size: u64,
     /// Processes that could not be read, of another user say: their resident size was taken.
     pub(super) refused: u64,
     /// Time that threads ran and waited for a CPU, in seconds, over all threads as last seen.
@@ -65,6 +71,11 @@ pub(super) struct Pss {
 }
 
 impl Samples {
+    /// Whether memory is that of several processes, and has grown since the last sweep.
+    pub(super) fn has_grown(&self) -> bool {
+        self.last.processes > 1 && self.last.rss as f64 > GROWN * self.pss.swept_size as f64
+    }
+
     /// Takes a look at the tree in. `cpu_total` is the tree's CPU time by then.
     pub(super) fn take(&mut self, t: f64, tick: &Tick, cpu_total: f64) {
         self.cpu_total = self.cpu_total.max(cpu_total);

@@ -35,10 +35,22 @@ pub(super) struct Shared {
     pub(super) notices: Mutex<Vec<Notice>>,
     /// I/O of our own threads.
     pub(super) own_io: Mutex<OwnIo>,
-    over: Mutex<bool>,
+    wake: Mutex<Wake>,
+    /// Wakes who sleeps until the end.
     over_signal: Condvar,
+    /// Wakes who waits for memory to have grown.
+    grown_signal: Condvar,
     /// The reaper is to give up on what is left.
     pub(super) abandoned: AtomicBool,
+}
+
+/// What threads wait for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wake {
+    /// The measurement is over.
+    over: bool,
+    /// Memory has grown, and nobody has heeded it yet.
+    grown: bool,
 }
 
 /// What ended processes used.
@@ -117,23 +129,44 @@ impl Shared {
 
     /// Says that all threads that look at the job are to end.
     pub(super) fn end(&self) {
-        *lock(&self.over) = true;
+        lock(&self.wake).over = true;
         self.over_signal.notify_all();
+        self.grown_signal.notify_all();
+    }
+
+    /// Says that memory has grown.
+    pub(super) fn grows(&self) {
+        lock(&self.wake).grown = true;
+        self.grown_signal.notify_all();
     }
 
     /// Sleeps until `deadline`; `true` when the measurement is over before.
     pub(super) fn sleep_until(&self, deadline: Instant) -> bool {
-        let mut over = lock(&self.over);
+        self.wait(&self.over_signal, deadline, |_| false)
+    }
+
+    /// Sleeps until `deadline`, or until memory has grown; `true` when the measurement is over
+    /// before.
+    pub(super) fn sleep_until_grown(&self, deadline: Instant) -> bool {
+        self.wait(&self.grown_signal, deadline, |wake| std::mem::take(&mut wake.grown))
+    }
+
+    fn wait(
+        &self,
+        signal: &Condvar,
+        deadline: Instant,
+        enough: impl Fn(&mut Wake) -> bool,
+    ) -> bool {
+        let mut wake = lock(&self.wake);
         loop {
-            if *over {
+            if wake.over {
                 return true;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if enough(&mut wake) || left.is_zero() {
                 return false;
             }
-            over =
-                self.over_signal.wait_timeout(over, left).unwrap_or_else(PoisonError::into_inner).0;
+            wake = signal.wait_timeout(wake, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -144,6 +144,7 @@ impl Running<'_> {
     fn overhead(&self, samples: &Samples) -> Overhead {
         Overhead {
             cpu_time: self.own_cpu(),
+            sampler_cpu_time: samples.sampler_cpu,
             samples: samples.count,
             late_samples: samples.late,
             sample_cost_median: samples.costs.median(),

@@ -444,6 +444,9 @@ pub enum Level {
 pub struct Overhead {
     /// CPU time of perftrail's own threads while the job ran, in seconds.
     pub cpu_time: f64,
+    /// CPU time of the thread that samples, in seconds; 0 in records that do not tell it apart.
+    #[serde(default)]
+    pub sampler_cpu_time: f64,
     /// Ticks of the sampler.
     pub samples: u64,
     /// Ticks that came late, and were not made up for.
@@ -456,7 +459,7 @@ pub struct Overhead {
     pub interval: f64,
     /// Sweeps that read proportional memory.
     pub pss_sweeps: u64,
-    /// CPU time of these sweeps, in seconds.
+    /// CPU time of the thread that makes these sweeps, in seconds.
     pub pss_cpu_time: f64,
     /// How long writes of the job's output had to wait for perftrail's own output, in seconds.
     pub output_blocked: f64,

@@ -44,6 +44,10 @@ const MARKDOWN: &[Template] = &[
     ("log.md", include_str!("../../templates/markdown/log.md")),
     ("history.md", include_str!("../../templates/markdown/history.md")),
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
+    ("comment.md", include_str!("../../templates/markdown/comment.md")),
+    ("comment_end.md", include_str!("../../templates/markdown/comment_end.md")),
+    ("comment_running.md", include_str!("../../templates/markdown/comment_running.md")),
+    ("issue.md", include_str!("../../templates/markdown/issue.md")),
     ("summary.md", include_str!("../../templates/markdown/summary.md")),
     ("summary_trend.md", include_str!("../../templates/markdown/summary_trend.md")),
 ];

@@ -13,6 +13,11 @@ use crate::model::names::CommitSha;
 pub(crate) struct Url(String);
 
 impl Url {
+    /// The address, as it may stand in a link.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// A web address that somebody gave; `None` unless it is plain http(s) without odd characters.
     pub(crate) fn web(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;

@@ -10,6 +10,7 @@ pub mod against;
 mod axis;
 mod call_tree;
 mod chart;
+pub mod comment;
 mod csp;
 mod engine;
 mod escape;

@@ -102,7 +102,8 @@ fn plain(head: String) -> Part {
     }
 }
 
-fn links(links: &Links<'_>) -> Vec<Cell> {
+/// The links as cells.
+pub(super) fn links(links: &Links<'_>) -> Vec<Cell> {
     let mut cells = match links.folder {
         Place::Web(folder) => vec![
             Cell::link("Run folder", Url::web(folder)),

@@ -119,9 +119,9 @@ fn a_comment_is_found_written_and_edited() {
     let ours = |comment: &perftrail::github::Comment| {
         comment.author.as_deref() == Some(BOT) && comment.body.contains("<!-- mark -->")
     };
-    assert_eq!(here.find_comment(7, ours), Ok(None));
+    assert_eq!(here.find_comments(7, ours), Ok(Vec::new()));
     let written = here.write_comment(7, "<!-- mark --> running").unwrap();
-    assert_eq!(here.find_comment(7, ours), Ok(Some(written.clone())));
+    assert_eq!(here.find_comments(7, ours), Ok(vec![written.clone()]));
     here.edit_comment(written.id, "<!-- mark --> done").unwrap();
     for _ in 0..2 {
         here.react(1000, Reaction::Eyes).unwrap();
@@ -143,7 +143,7 @@ fn no_comment_is_written_twice() {
     let error = here.write_comment(7, "running").unwrap_err();
     assert!(error.unsure(), "{error}");
     assert_eq!(github.requests(), ["POST /repos/lab/model/issues/7/comments"]);
-    assert!(here.find_comment(7, |comment| comment.body == "running").unwrap().is_some());
+    assert!(!here.find_comments(7, |comment| comment.body == "running").unwrap().is_empty());
     // What may be sent again is.
     github.fail([Failure::status(502), Failure::CutBeforeAnswer]);
     here.react(1000, Reaction::Rocket).unwrap();

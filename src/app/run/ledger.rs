@@ -263,6 +263,7 @@ fn notes(steps: &[StepRun]) -> impl Iterator<Item = Notice> {
 
 fn add_overhead(sum: &mut Overhead, more: &Overhead) {
     sum.cpu_time += more.cpu_time;
+    sum.sampler_cpu_time += more.sampler_cpu_time;
     sum.samples += more.samples;
     sum.late_samples += more.late_samples;
     sum.sample_cost_median =

@@ -78,18 +78,28 @@ pub(super) fn summary(step: &Step, outcome: &Outcome) {
 }
 
 fn of_run<'a>(run: &'a Run, outcome: &'a Outcome, workflow: Option<&'a str>) -> SummaryRun<'a> {
+    SummaryRun { page: page(run), history: &run.history, links: links(run, outcome, workflow) }
+}
+
+/// Where more about a run can be read.
+pub(super) fn links<'a>(
+    run: &'a Run,
+    outcome: &'a Outcome,
+    workflow: Option<&'a str>,
+) -> Links<'a> {
     let folder = match &run.path {
         Some(path) => web(outcome, path).map_or(Place::Path(path), Place::Web),
         None => Place::Nowhere(outcome.why_not),
     };
-    SummaryRun { page: page(run), history: &run.history, links: Links { folder, workflow } }
+    Links { folder, workflow }
 }
 
 fn web<'a>(outcome: &'a Outcome, path: &str) -> Option<&'a str> {
     outcome.links.iter().find(|(of, _)| of == path).map(|(_, url)| url.as_str())
 }
 
-fn page(run: &Run) -> RunPageInput<'_> {
+/// What the pages of a run are made from.
+pub(super) fn page(run: &Run) -> RunPageInput<'_> {
     RunPageInput {
         record: &run.found.record.record,
         series: &run.found.series,

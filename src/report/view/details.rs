@@ -140,6 +140,9 @@ pub(crate) fn overhead(record: &Record) -> Section {
     facts.push(("Samples".to_owned(), count(cost.samples)));
     facts.push(("Samples that came late".to_owned(), count(cost.late_samples)));
     if cost.samples > 0 {
+        if cost.sampler_cpu_time > 0.0 {
+            facts.push(("CPU time of sampling".to_owned(), seconds(cost.sampler_cpu_time)));
+        }
         facts.push(("Time between samples, at the end".to_owned(), seconds(cost.interval)));
         facts.push(("A usual sample".to_owned(), seconds(cost.sample_cost_median)));
         facts.push(("The dearest sample".to_owned(), seconds(cost.sample_cost_max)));
