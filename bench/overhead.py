@@ -5,8 +5,8 @@
    counts its own CPU time, so that perftrail's reading cannot flatter us. The upper end of the
    95 % interval of the ratio may be at most 1.01; with --short, the lower end.
 2. A job of 1, 10 and 100 processes that keep changing their memory runs for a minute. The record
-   tells what the sampler and the sweeps for proportional memory (PSS) took: at most 0.5 % and
-   1 % of a core.
+   tells what the threads of the sampler and of the sweeps for proportional memory (PSS) took: at
+   most 0.5 % and 1 % of a core. The rest (start, streams, the record every few seconds) is told.
 3. For comparison, without a limit: GNU time and psrecord, where they can be had.
 
     cargo build --release && python3 bench/overhead.py [--short]
@@ -109,15 +109,16 @@ class Pairs:
 
 
 def own_cost(binary, processes, seconds, scratch):
-    """Shares of a core that the sampler and the PSS sweeps took over one long job."""
+    """Shares of a core that sampler, PSS sweeps and the rest took over one long job."""
     output = scratch / f"out-{processes}"
     job = [sys.executable, str(WORKLOAD), "change", str(processes), str(seconds)]
     run([str(binary), "run", "--quiet", "--output", str(output), "--", *job], scratch)
     (path,) = output.glob("*/stats.json")
     record = json.loads(path.read_text(encoding="utf-8"))
     overhead, duration = record["overhead"], record["metrics"]["duration"]["value"]
-    sweeps = overhead["pss_cpu_time"]
-    return (overhead["cpu_time"] - sweeps) / duration, sweeps / duration, overhead
+    sampler, sweeps = overhead["sampler_cpu_time"], overhead["pss_cpu_time"]
+    rest = overhead["cpu_time"] - sampler - sweeps
+    return sampler / duration, sweeps / duration, rest / duration, overhead
 
 
 def psrecord(scratch):
@@ -175,11 +176,11 @@ def main():
             print(Pairs(name, wrap, 1, 5, seconds, scratch).line(), flush=True)
 
         print(f"\nShares of a core that perftrail took itself, over {minute} s")
-        print("processes   sampler       PSS  samples   interval")
+        print("processes   sampler       PSS      rest  samples   interval")
         for processes in (1, 10, 100):
-            sampler, sweeps, overhead = own_cost(binary, processes, minute, scratch)
+            sampler, sweeps, rest, overhead = own_cost(binary, processes, minute, scratch)
             print(
-                f"{processes:>9}  {sampler:>7.3%}  {sweeps:>8.3%}  {overhead['samples']:>7}  "
+                f"{processes:>9}  {sampler:>7.3%}  {sweeps:>8.3%}  {rest:>8.3%}  {overhead['samples']:>7}  "
                 f"{overhead['interval'] * 1000:>6.0f} ms",
                 flush=True,
             )
