@@ -11,6 +11,7 @@ mod bad_input;
 mod bad_job;
 mod bad_results;
 mod configuration;
+mod conversation;
 mod dependencies;
 mod desk;
 mod docs;

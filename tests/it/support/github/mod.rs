@@ -5,6 +5,7 @@
 mod door;
 mod openapi;
 mod pulls;
+mod tells;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -23,6 +24,7 @@ use tokio::sync::oneshot;
 
 use door::{Cut, Door};
 pub(crate) use pulls::{BOT, FakePull};
+pub(crate) use tells::{FakeCheck, FakeIssue};
 
 /// What the fake's own clock shows, in each answer's `date`.
 pub(crate) const NOW: &str = "2026-12-14T12:00:00Z";
@@ -48,6 +50,10 @@ pub(crate) struct FakeRepository {
     pub(crate) pushes: BTreeMap<&'static str, (String, &'static str)>,
     /// What was said of commits, oldest first.
     pub(crate) statuses: Vec<(String, Value)>,
+    /// Check runs, oldest first.
+    pub(crate) checks: Vec<FakeCheck>,
+    /// Issues, oldest first.
+    pub(crate) issues: Vec<FakeIssue>,
 }
 
 impl FakeRepository {
@@ -64,6 +70,8 @@ impl FakeRepository {
             pulls: BTreeMap::new(),
             pushes: BTreeMap::new(),
             statuses: Vec::new(),
+            checks: Vec::new(),
+            issues: Vec::new(),
         }
     }
 
@@ -96,6 +104,8 @@ pub(crate) struct FakeToken {
     pub(crate) expires: Option<&'static str>,
     /// It has ended.
     pub(crate) ended: bool,
+    /// Whose it is; `None`: an App's, which speaks as [`BOT`].
+    pub(crate) user: Option<&'static str>,
 }
 
 impl FakeToken {
@@ -115,6 +125,8 @@ impl FakeToken {
 /// What happens instead of an answer, or as an answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
+    /// None: this one is answered.
+    Spared,
     /// This answer, with nothing done.
     Answer { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// The request is read and carried out, then the connection is cut.
@@ -245,6 +257,11 @@ impl FakeGitHub {
     pub(crate) fn fail(&self, failures: impl IntoIterator<Item = Failure>) -> &Self {
         self.model().failures.extend(failures);
         self
+    }
+
+    /// No more failures.
+    pub(crate) fn recover(&self) {
+        self.model().failures.clear();
     }
 
     /// The environment of a step that talks to it.
@@ -417,6 +434,9 @@ impl Model {
             self.offence(format!("{} is not below {}", seen.target, self.path));
             return Reply::refusal(404, "Not Found");
         };
+        if path == "/graphql" {
+            return Reply::json(200, &json!({"data": {"viewer": {"login": BOT}}}));
+        }
         for offence in openapi::offences(&seen.method, path, seen.body.as_ref()) {
             self.offence(offence);
         }
@@ -431,6 +451,10 @@ impl Model {
         let token = token.unwrap_or_default();
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let reply = match parts.as_slice() {
+            ["user"] => match token.user {
+                Some(login) => Reply::json(200, &json!({"login": login})),
+                None => Reply::refusal(403, "Resource not accessible by integration"),
+            },
             ["rate_limit"] => Reply::json(200, &json!({"resources": {}, "rate": {"limit": 5000}})),
             ["repos", owner, name, rest @ ..] => {
                 self.in_repository(&format!("{owner}/{name}"), rest, method, seen, &token, query)
@@ -506,7 +530,8 @@ impl Model {
             ("POST", ["dispatches"]) => self.dispatched(name, seen),
             _ => {
                 let reply = self.repositories.get_mut(name).and_then(|repository| {
-                    pulls::reply(name, repository, rest, method, seen, token)
+                    tells::reply(name, repository, rest, method, seen, token)
+                        .or_else(|| pulls::reply(name, repository, rest, method, seen, token))
                 });
                 reply.unwrap_or_else(|| self.no_route(seen))
             }

@@ -180,7 +180,7 @@ fn activity(repository: &FakeRepository, target: &str) -> Reply {
 }
 
 /// One page of a list, as the query asks for it: 30 entries where it does not.
-fn page(entries: Vec<Value>, target: &str) -> Reply {
+pub(super) fn page(entries: Vec<Value>, target: &str) -> Reply {
     let query = target.split_once('?').map_or("", |(_, query)| query);
     let pairs: BTreeMap<&str, usize> = query
         .split('&')
