@@ -48,4 +48,6 @@ mod report_landing;
 mod report_profiles;
 mod report_samples;
 mod secrets;
+mod setup;
+mod setup_release;
 mod support;

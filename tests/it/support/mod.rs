@@ -1,5 +1,7 @@
 //! A project to measure, in a folder of its own, and the built program to measure it with.
 
+pub(crate) mod file_server;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
