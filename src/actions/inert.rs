@@ -85,7 +85,23 @@ impl<W: Write> Drop for Inert<W> {
 
 /// One line, inert: nothing in it is a command, and nothing moves the cursor.
 pub fn line(text: &str) -> String {
-    let plain = plain(text);
+    broken(&plain(text))
+}
+
+/// Several lines of a page of ours, in which others' text stands: nothing in it is a command, and
+/// every character stays.
+pub fn page(text: &str) -> String {
+    text.split_inclusive(['\n', '\r']).map(broken).collect()
+}
+
+/// JSON in which no text is a command; whoever reads it reads the same.
+pub fn json(text: &str) -> String {
+    // A line begins with a bracket, a quotation mark or a number.
+    text.replace("##[", "##\\u005b")
+}
+
+/// The line without commands.
+fn broken(plain: &str) -> String {
     let mut shown = String::with_capacity(plain.len() + 4);
     let mut at_start = true;
     let mut chars = plain.chars().peekable();
@@ -148,6 +164,22 @@ mod tests {
         ] {
             assert_eq!(line(text), shown);
         }
+    }
+
+    #[test]
+    fn pages_stay_as_they_are_but_for_commands() {
+        for (text, shown) in [
+            ("# A\n\ta :: b\u{200b}c\r\n", "# A\n\ta :: b\u{200b}c\r\n"),
+            ("a\n ::error::x\r::b::", "a\n :\u{200b}:error::x\r:\u{200b}:b::"),
+            ("a ##[group]b", "a ##\u{200b}[group]b"),
+            ("\u{200b}::error::x", "\u{200b}:\u{200b}:error::x"),
+        ] {
+            assert_eq!(page(text), shown);
+        }
+        let value = serde_json::json!({"::error::": ["##[error]", "###[", "\n::x::"]});
+        let text = json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.lines().any(is_command), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::app::run::hints::tox_drops_ours;
 use crate::config::{Config, Job, Profiler};
+use crate::plan::hints;
 use crate::record::Commit;
 use crate::source::git::Missing;
 
@@ -203,6 +205,17 @@ fn profiler_found(
         }
     };
     Some(found)
+}
+
+/// Whether tox would keep from its jobs what perftrail gives them.
+pub fn tox(config: &Config, root: &Path) -> Option<Finding> {
+    let told = |job: &&Job| {
+        job.steps.iter().any(|step| hints::starts_tox(&step.run))
+            && tox_drops_ours(&root.join(&job.cwd))
+    };
+    let job = config.jobs.iter().find(told)?;
+    let message = format!("job {}: {}", job.name, hints::TOX_ADVICE);
+    Some(Finding::new("tox", Health::Warning, message))
 }
 
 /// Schedules of public repositories end when nothing is committed for long.

@@ -75,7 +75,8 @@ pub enum NotAllowed {
 }
 
 /// Asks about the results repository before anything is pushed. What GitHub does not answer is a
-/// warning: the push itself will show whether it works.
+/// warning: the push itself will show whether it works. A token that is `fresh` was made for this
+/// push, and nobody need hear when it ends.
 ///
 /// # Errors
 /// When what GitHub says forbids the push.
@@ -84,6 +85,7 @@ pub fn before(
     results: &Slug,
     source: &SourceVisibility,
     allow_public: bool,
+    fresh: bool,
     now: Timestamp,
 ) -> Result<Vec<String>, NotAllowed> {
     let mut warnings = Vec::new();
@@ -116,6 +118,7 @@ pub fn before(
         )),
     }
     if client.has_token()
+        && !fresh
         && let Ok(Some(expires)) = client.token_expiry()
         && let Some(warning) = expiry_warning(expires, now)
     {

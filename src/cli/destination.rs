@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::Edge;
+use super::access::{self, AppAccess};
 use super::args::Target as TargetArgs;
 use super::failure::{ExitCode, Failure};
 use crate::actions::{self, Actions};
@@ -11,8 +14,9 @@ use crate::analysis::verdict::Judging;
 use crate::app::hub::{Slug, SourceVisibility};
 use crate::app::publish::{Options, Pages};
 use crate::app::verdict;
+use crate::app::watch::Watch;
 use crate::config::{Config, Target as Configured, scalar};
-use crate::github::{Client, Hosts, RealPause, Settings, Token};
+use crate::github::{AppError, Client, Hosts, RealPause, Settings, Token};
 use crate::model::secret::Secret;
 use crate::model::status::Identity;
 use crate::record::Repository;
@@ -26,6 +30,9 @@ const LOCAL: &str = "perftrail-results";
 /// How long publishing is tried, unless another time is asked for.
 const PUBLISH_TIMEOUT: Duration = Duration::from_mins(15);
 
+/// A push may take this long: an App's token that ends before is not used.
+const TOKEN_LEFT: Duration = Duration::from_mins(30);
+
 /// A results repository, its branch, and how to get there.
 #[derive(Debug)]
 pub(super) struct Destination {
@@ -37,6 +44,10 @@ pub(super) struct Destination {
     pub(super) timeout: Duration,
     /// Its side at GitHub, where it lies there and a token is at hand.
     pub(super) hub: Option<Hub>,
+    /// The App that opens it.
+    app: Option<AppAccess>,
+    /// When the App's token ends, an hour after it was made.
+    until: Option<Timestamp>,
     /// The configuration of the project.
     config: Config,
 }
@@ -48,6 +59,8 @@ pub(super) struct Hub {
     pub(super) results: Slug,
     /// The measured project.
     pub(super) source: SourceVisibility,
+    /// Whether its token is made for this alone, so that its end is nobody's worry.
+    pub(super) is_fresh: bool,
     settings: Settings,
 }
 
@@ -80,6 +93,29 @@ impl Destination {
         verdict::judging(&self.config)
     }
 
+    /// Gets a fresh token, where an App opens the repository and the one at hand ends soon.
+    pub(super) fn renew(&mut self, edge: &Edge) -> Result<(), AppError> {
+        let Some(app) = &self.app else { return Ok(()) };
+        let lives_on = |until: Timestamp| {
+            edge.clock.now().checked_add(TOKEN_LEFT).is_ok_and(|soon| until > soon)
+        };
+        if self.until.is_some_and(lives_on) {
+            return Ok(());
+        }
+        let given = app.token(edge)?;
+        self.until = Some(given.expires);
+        if let Target::Remote(connection) = &mut self.to
+            && let Some(token) = Secret::new(given.token.expose())
+        {
+            connection.credential = Credential::Token(token);
+        }
+        if let Some(hub) = &mut self.hub {
+            hub.settings.token = Some(given.token);
+            hub.is_fresh = true;
+        }
+        Ok(())
+    }
+
     /// What the configuration says of publishing.
     pub(super) fn rules(&self) -> &crate::config::Results {
         &self.config.results
@@ -107,8 +143,43 @@ impl Found {
     }
 }
 
-/// The flag, else the configuration, else `./perftrail-results`.
+/// The flag, else the configuration, else `./perftrail-results`; ready to be used.
 pub(super) fn find(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Failure> {
+    let mut found = locate(edge, args, config)?;
+    if let Found::There(to) = &mut found {
+        to.renew(edge).map_err(|error| no_token(&error))?;
+    }
+    Ok(found)
+}
+
+/// The same for a place that is used after a long run, which renews it then. Trouble that may be
+/// over by that time is only warned of.
+pub(super) fn find_for_later(
+    edge: &Edge,
+    args: &TargetArgs,
+    config: &Config,
+    watch: &dyn Watch,
+) -> Result<Found, Failure> {
+    let mut found = locate(edge, args, config)?;
+    if let Found::There(to) = &mut found {
+        match to.renew(edge) {
+            Err(error) if error.may_pass() => {
+                watch.warn(&format!(
+                    "{error}; it is tried again when there is something to publish"
+                ));
+            }
+            other => other.map_err(|error| no_token(&error))?,
+        }
+    }
+    Ok(found)
+}
+
+/// Said where an App gets no token.
+pub(super) fn no_token(error: &AppError) -> Failure {
+    Failure::new(ExitCode::NotPublished, error)
+}
+
+fn locate(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Failure> {
     let texts = texts(edge);
     let actions = Actions::from_variables(&texts);
     let place = match (&args.to, &config.results.repository) {
@@ -125,19 +196,21 @@ pub(super) fn find(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Fo
     let address = Address::parse(&place, hosts.server())
         .map_err(|error| Failure::new(ExitCode::Usage, &error))?;
     let timeout = timeout(args)?;
-    let (to, hub) = match address {
-        Address::Path(path) => (Target::Local(edge.folder.join(path)), None),
+    let (to, hub, app) = match address {
+        Address::Path(path) => (Target::Local(edge.folder.join(path)), None, None),
         Address::Url(url) => {
-            let hub = hub(edge, &texts, actions.as_ref(), &url)?;
-            let credential = credential(&texts);
+            let app = access::app(&texts, &url)?;
+            let hub = hub(edge, &texts, actions.as_ref(), &url, app.is_some())?;
+            let credential = access::credential(&texts);
             let mut connection = Connection::new(url, credential, edge.variables.iter().cloned());
             connection.timeout = connection.timeout.min(timeout);
-            (Target::Remote(connection), hub)
+            (Target::Remote(connection), hub, app)
         }
     };
     let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
     check_branch(&branch).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
-    Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, config: config.clone() })))
+    let config = config.clone();
+    Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, app, until: None, config })))
 }
 
 fn timeout(args: &TargetArgs) -> Result<Duration, Failure> {
@@ -157,29 +230,17 @@ pub(super) fn texts(edge: &Edge) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A token or key that was given to us, else whatever git finds by itself.
-fn credential(texts: &BTreeMap<String, String>) -> Credential {
-    let secret = |name: &str| texts.get(name).and_then(|text| Secret::new(text));
-    if let Some(key) = secret("PERFTRAIL_RESULTS_SSH_KEY") {
-        let known_hosts = texts.get("PERFTRAIL_SSH_KNOWN_HOSTS").cloned();
-        return Credential::SshKey { key, known_hosts };
-    }
-    match secret("PERFTRAIL_RESULTS_TOKEN") {
-        Some(token) => Credential::Token(token),
-        None => Credential::Own,
-    }
-}
-
 fn hub(
     edge: &Edge,
     texts: &BTreeMap<String, String>,
     actions: Option<&Actions>,
     url: &str,
+    has_app: bool,
 ) -> Result<Option<Hub>, Failure> {
     let token = texts.get("PERFTRAIL_RESULTS_TOKEN").filter(|text| !text.trim().is_empty());
     let private = actions.and_then(|_| actions::event_is_private(texts));
     // Whoever comes with a deploy key may still not make a private project's numbers public.
-    if token.is_none() && private != Some(true) {
+    if token.is_none() && !has_app && private != Some(true) {
         return Ok(None);
     }
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
@@ -192,7 +253,7 @@ fn hub(
         (Some(_), None) => SourceVisibility::Unknown,
         (None, None) => asked(&git::describe(&edge.folder).repository, settings.hosts.server()),
     };
-    Ok(Some(Hub { results, source, settings }))
+    Ok(Some(Hub { results, source, is_fresh: false, settings }))
 }
 
 /// The project we are in, where it lies on the same server.

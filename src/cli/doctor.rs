@@ -8,10 +8,11 @@ use serde_json::json;
 use super::args::{DoctorArgs, ListFormat};
 use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
-use super::{Edge, print};
+use super::{Edge, print, print_json};
 use crate::app::doctor::{self, Finding, Health};
 use crate::config::Config;
 use crate::github::{Visibility, expiry_warning};
+use crate::model::text::visible;
 use crate::record::canonical;
 use crate::results::Results;
 use crate::source::{configuration, git};
@@ -21,6 +22,7 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     let source = git::describe(&edge.folder);
     let top = source.top.clone().unwrap_or_else(|| edge.folder.clone());
     let mut found = Vec::new();
+    let mut root = top.clone();
     let config = match configuration::load(args.config.as_deref(), &edge.folder, Some(&top)) {
         Ok(read) => {
             let message = match &read.file {
@@ -28,6 +30,7 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
                 None => "none: only commands after `--` can be run".to_owned(),
             };
             found.push(Finding::new("configuration", Health::Good, message));
+            root = read.root;
             Some(read.config)
         }
         Err(error) => {
@@ -40,6 +43,7 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     if let Some(config) = &config {
         found.extend(doctor::time_limits(config));
         found.extend(doctor::profilers(config, &edge.variables, &edge.folder));
+        found.extend(doctor::tox(config, &root));
     }
     found.extend(doctor::schedule(&workflows(&top), source.commit.committed, edge.clock.now()));
     if args.publish {
@@ -114,6 +118,11 @@ fn at_github(edge: &Edge, hub: &destination::Hub) -> Vec<Finding> {
         }
         Err(error) => found.push(unknown(error.to_string())),
     }
+    if hub.is_fresh {
+        let message = "a GitHub App makes one for each publishing; it lives for an hour";
+        found.push(Finding::new("token", Health::Good, message));
+        return found;
+    }
     found.push(match client.token_expiry() {
         Ok(Some(expires)) => match expiry_warning(expires, edge.clock.now()) {
             Some(warning) => Finding::new("token", Health::Warning, warning.to_string()),
@@ -139,11 +148,11 @@ fn tell(found: &[Finding], format: ListFormat) -> Result<u8, Failure> {
             .collect();
         let bytes = canonical::pretty(&json!({ "findings": findings }))
             .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-        print(&bytes)?;
+        print_json(&bytes)?;
     } else {
         let mut text = String::new();
         for one in found {
-            let message = one.message.replace('\n', "\n                        ");
+            let message = visible(&one.message).replace('\n', "\n                        ");
             let _ = writeln!(text, "{:<8} {:<14} {message}", word(one.health), one.what);
         }
         print(text.as_bytes())?;

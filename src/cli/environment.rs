@@ -7,11 +7,16 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::args::Cli;
 
-/// Reads the command line. As clap does, it ends the program when that is not right, or when help
-/// is asked for.
-pub(super) fn parse(variables: &[(OsString, OsString)], words: Vec<OsString>) -> Cli {
-    let matches = fitted(Cli::command(), variables).get_matches_from(words);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+/// Reads the command line.
+///
+/// # Errors
+/// When it is not right, or when help is asked for.
+pub(super) fn parse(
+    variables: &[(OsString, OsString)],
+    words: Vec<OsString>,
+) -> Result<Cli, clap::Error> {
+    let matches = fitted(Cli::command(), variables).try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// The command without the variables that are set to nothing, and with every spelling of a truth

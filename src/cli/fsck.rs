@@ -8,7 +8,7 @@ use super::args::{FsckArgs, ListFormat};
 use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::JobOutput;
-use super::{Edge, print, publish};
+use super::{Edge, print, print_json, publish};
 use crate::app::fsck::{self as app, Checked, RebuildError, Rebuilt};
 use crate::app::publish::Pages;
 use crate::app::publish::retry::Retry;
@@ -48,7 +48,7 @@ pub(super) fn fsck(edge: &Edge, args: &FsckArgs) -> Result<u8, Failure> {
     notices.for_each(|notice| screen.warn(notice));
     match args.format {
         ListFormat::Text => print(text(&checked, rebuilt.as_ref()).as_bytes())?,
-        ListFormat::Json => print(&as_json(&checked, rebuilt.as_ref())?)?,
+        ListFormat::Json => print_json(&as_json(&checked, rebuilt.as_ref())?)?,
     };
     Ok(if checked.is_clean() { ExitCode::Done } else { ExitCode::FAULTS_FOUND } as u8)
 }

@@ -9,7 +9,7 @@ use super::args::{HistoryArgs, TextFormat};
 use super::destination::Found;
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
-use super::{Edge, destination, print, publish};
+use super::{Edge, destination, print, print_json, publish};
 use crate::analysis::history::{Effect, file, judge};
 use crate::app::history::{self as app, Query};
 use crate::app::watch::Watch;
@@ -30,20 +30,20 @@ pub(super) fn history(edge: &Edge, args: &HistoryArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.series {
         let input = of_file(edge, path, args)?;
         if args.format == TextFormat::Json {
-            return print_json(&report::json(&input));
+            return print_value(&report::json(&input));
         }
         return print_all(&[input], args.format);
     }
     let found = of_repository(edge, args)?;
     if args.format == TextFormat::Json {
         let histories: Vec<_> = found.iter().map(report::json).collect();
-        return print_json(&json!({ "histories": histories }));
+        return print_value(&json!({ "histories": histories }));
     }
     print_all(&found, args.format)
 }
 
-fn print_json(value: &Value) -> Result<u8, Failure> {
-    print(&canonical::pretty(value).map_err(|error| Failure::new(ExitCode::Internal, &error))?)
+fn print_value(value: &Value) -> Result<u8, Failure> {
+    print_json(&canonical::pretty(value).map_err(|error| Failure::new(ExitCode::Internal, &error))?)
 }
 
 fn print_all(inputs: &[HistoryInput], format: TextFormat) -> Result<u8, Failure> {

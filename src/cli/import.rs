@@ -57,14 +57,14 @@ fn files(edge: &Edge, args: &ImportFilesArgs) -> Result<u8, Failure> {
     let prepared = app::prepare(request)?;
     prepared.remarks.iter().for_each(|remark| screen.detail(remark));
     let wanted = args.target.to.is_some() || prepared.config.results.repository.is_some();
-    let to = if wanted {
+    let mut to = if wanted {
         destination::find(edge, &args.target, &prepared.config)?.place()
     } else {
         screen.say("nothing is published: name a results repository with --to to do so");
         None
     };
     let finished = app::import(&prepared, &import, &screen)?;
-    let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format)?;
+    let published = conclude(edge, &screen, &prepared, &finished, to.as_mut(), args.format)?;
     exit_code(&finished, published, false)
 }
 

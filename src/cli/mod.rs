@@ -7,6 +7,7 @@ pub mod failure;
 pub mod screen;
 
 mod accept;
+mod access;
 mod destination;
 mod doctor;
 mod environment;
@@ -26,6 +27,7 @@ use std::process::ExitCode as ProcessExitCode;
 
 use clap::CommandFactory;
 
+use crate::actions::inert;
 use crate::app::run::redactor;
 use crate::clock::Clock;
 use crate::measure;
@@ -50,6 +52,8 @@ struct Edge {
     volume: Volume,
     /// The time of day.
     clock: Clock,
+    /// Standard output reaches the runner as it is: secrets can be masked there.
+    masks: bool,
 }
 
 impl Edge {
@@ -74,8 +78,19 @@ pub fn main() -> ProcessExitCode {
     measure::outlive_file_limits();
     let variables: Vec<_> = std::env::vars_os().collect();
     let redactor = redactor(&variables);
-    let cli = environment::parse(&variables, words(std::env::args_os()));
     let in_actions = is_in_actions(&variables);
+    if in_actions {
+        // A fault of ours may repeat what others wrote.
+        std::panic::set_hook(Box::new(|fault| tell_error(&inert::page(&format!("{fault}\n")))));
+    }
+    let cli = match environment::parse(&variables, words(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(error) if in_actions && error.use_stderr() => {
+            tell_error(&inert::page(&error.render().to_string()));
+            return ProcessExitCode::from(ExitCode::Usage as u8);
+        }
+        Err(error) => error.exit(),
+    };
     match dispatch(cli, started_by, variables) {
         Ok(code) => ProcessExitCode::from(code),
         Err(failure) => {
@@ -83,6 +98,11 @@ pub fn main() -> ProcessExitCode {
             ProcessExitCode::from(failure.code as u8)
         }
     }
+}
+
+/// Says what is wrong. A closed standard error is no reason to fail otherwise.
+fn tell_error(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The command line. A container is started at the end of a job by one name alone, without
@@ -105,8 +125,14 @@ fn dispatch(
         Failure::new(ExitCode::Internal, &error)
             .with_help("the folder you are in is gone: go to another one")
     })?;
-    let edge =
-        Edge { folder, variables, started_by, volume: volume(cli.talk), clock: Clock::System };
+    let edge = Edge {
+        folder,
+        variables,
+        started_by,
+        volume: volume(cli.talk),
+        clock: Clock::System,
+        masks: false,
+    };
     match cli.verb {
         Verb::Run(args) => run::run(&edge, &args),
         Verb::Publish(args) => publish::publish(&edge, &args),
@@ -143,11 +169,32 @@ fn schema(of: SchemaOf) -> Result<u8, Failure> {
     };
     let text = record::canonical::pretty(&schema)
         .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-    print(&text)
+    print_json(&text)
 }
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no error.
-fn print(bytes: &[u8]) -> Result<u8, Failure> {
+/// Says a command to the runner.
+fn command(line: &str) {
+    // A closed log is no reason to stop.
+    let _ = writeln!(io::stdout().lock(), "{line}");
+    let _ = io::stdout().flush();
+}
+
+/// Writes a page to standard output.
+fn print(page: &[u8]) -> Result<u8, Failure> {
+    write_out(page, inert::page)
+}
+
+/// Writes JSON to standard output.
+fn print_json(json: &[u8]) -> Result<u8, Failure> {
+    write_out(json, inert::json)
+}
+
+/// Writes to standard output; where a runner reads it, without commands to it. A reader that has
+/// seen enough (`| head`) is no error.
+fn write_out(bytes: &[u8], inert: fn(&str) -> String) -> Result<u8, Failure> {
+    let is_read = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+    let inert = is_read.then(|| inert(&String::from_utf8_lossy(bytes)));
+    let bytes = inert.as_deref().map_or(bytes, str::as_bytes);
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -8,7 +8,7 @@ use super::args::{FailOn, ListFormat, PublishArgs};
 use super::destination::{self, Destination, Found, Hub};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
-use super::{Edge, print};
+use super::{Edge, print_json};
 use crate::analysis::verdict::{Severity, Word};
 use crate::app::hub;
 use crate::app::publish::retry::Retry;
@@ -25,7 +25,7 @@ use crate::source::{configuration, git};
 pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     let screen = edge.screen(JobOutput::Kept);
     let config = load(edge, args.config.as_deref())?;
-    let to = match destination::find(edge, &args.target, &config)? {
+    let mut to = match destination::find(edge, &args.target, &config)? {
         Found::There(to) => to,
         Found::Nowhere => {
             screen.say("nothing is published: the results repository is `none`");
@@ -37,9 +37,9 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     options.awaited = args.plan.as_deref().map(|plan| awaited(edge, plan)).transpose()?;
     let bundles: Vec<PathBuf> =
         args.bundles.iter().map(|bundle| edge.folder.join(bundle)).collect();
-    let published = put(&bundles, &to, &options, &screen)?;
+    let published = put(edge, &bundles, &mut to, options, &screen)?;
     if args.format == ListFormat::Json {
-        print(&as_json(&published)?)?;
+        print_json(&as_json(&published)?)?;
     }
     if !published.is_whole() {
         return Ok(ExitCode::NotPublished as u8);
@@ -75,28 +75,31 @@ pub(super) fn load(edge: &Edge, named: Option<&Path>) -> Result<Config, Failure>
 
 /// Publishes, and says what came of each bundle.
 pub(super) fn put(
+    edge: &Edge,
     bundles: &[PathBuf],
-    to: &Destination,
-    options: &Options,
+    to: &mut Destination,
+    mut options: Options,
     screen: &Screen,
 ) -> Result<Published, Failure> {
+    let again = app::command_again(bundles, &options);
     let with_advice = |failure: Failure| {
-        let again = app::command_again(bundles, options);
         failure.with_help(format!(
             "nothing is lost; once that is mended, publish again with\n      {again}"
         ))
     };
+    to.renew(edge).map_err(|error| with_advice(destination::no_token(&error)))?;
+    options.to = to.to.clone();
     let client = to.hub.as_ref().map(Hub::client).transpose()?;
     if let (Some(hub), Some(client)) = (&to.hub, &client) {
         let allow_public = to.rules().allow_public;
-        hub::before(client, &hub.results, &hub.source, allow_public, options.now)
+        hub::before(client, &hub.results, &hub.source, allow_public, hub.is_fresh, options.now)
             .map_err(|error| with_advice(Failure::new(ExitCode::NotPublished, &error)))?
             .iter()
             .for_each(|warning| screen.warn(warning));
     }
     let pause = RealPause::new();
     let mut retry = Retry::new(&pause, to.timeout, &options.to);
-    let published = app::publish(bundles, options, &mut |next| {
+    let published = app::publish(bundles, &options, &mut |next| {
         screen.detail("another publisher was faster, or the server is busy: trying again");
         retry.wait(next)
     })

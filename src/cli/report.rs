@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::{FailOn, Format, ReportArgs};
 use super::destination::{self, Destination};
 use super::failure::{ExitCode, Failure};
-use super::{Edge, print, publish};
+use super::{Edge, print, print_json, publish};
 use crate::analysis::verdict::{RunVerdict, Severity};
 use crate::app::publish::Published;
 use crate::app::run::FinishedRun;
@@ -139,7 +139,7 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
         if let Some(record) = value.as_object_mut() {
             record.insert("verdict".to_owned(), said);
         }
-        print(&canonical::pretty(&value).map_err(|error| internal(&error))?)?;
+        print_json(&canonical::pretty(&value).map_err(|error| internal(&error))?)?;
         return Ok(code as u8);
     }
     show(&Shown::of_found(&found), args.format)?;
@@ -168,7 +168,7 @@ fn lay(before: &FoundRun, after: &FoundRun, format: Format) -> Result<u8, Failur
             let mut text = serde_json::to_vec_pretty(&findings)
                 .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
             text.push(b'\n');
-            print(&text)
+            print_json(&text)
         }
         Format::Md | Format::Html => {
             Err(Failure::usage("with --against, --format is text or json".to_owned()))
@@ -219,7 +219,7 @@ pub(super) fn show(shown: &Shown<'_>, format: Format) -> Result<u8, Failure> {
         Format::Json => {
             let bytes = canonical::pretty(shown.record)
                 .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-            print(&bytes)
+            print_json(&bytes)
         }
     }
 }

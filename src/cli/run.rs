@@ -10,7 +10,7 @@ use super::destination::{self, Destination, Found};
 use super::failure::{ExitCode, Failure};
 use super::report::{self, Shown};
 use super::screen::{JobOutput, Screen, Volume};
-use super::{Edge, print, publish};
+use super::{Edge, print_json, publish};
 use crate::app::publish::Published;
 use crate::app::run::{self as app, FinishedRun, Prepared, Request};
 use crate::app::watch::Watch;
@@ -29,18 +29,18 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     if args.dry_run {
         let plan =
             prepared.plan.to_json().map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-        return print(format!("{plan}\n").as_bytes());
+        return print_json(format!("{plan}\n").as_bytes());
     }
     if prepared.plan.runs.is_empty() {
         return Err(nothing_to_run(&prepared));
     }
-    let to = if args.publish { find(edge, args, &prepared, &screen)? } else { None };
+    let mut to = if args.publish { find(edge, args, &prepared, &screen)? } else { None };
     let stop = Stop::new();
     listen(edge, &stop)?;
     let done = app::carry_out(&prepared, &screen, &stop);
     screen.clear();
     let finished = done.finished;
-    let published = conclude(edge, &screen, &prepared, &finished, to.as_ref(), args.format);
+    let published = conclude(edge, &screen, &prepared, &finished, to.as_mut(), args.format);
     // Told last, where people look; what was measured is safe by now.
     let failures: Vec<Failure> = done.errors.into_iter().map(Failure::from).collect();
     let redactor = app::redactor(&edge.variables);
@@ -66,7 +66,7 @@ fn find(
     prepared: &Prepared,
     screen: &Screen,
 ) -> Result<Option<Destination>, Failure> {
-    let found = destination::find(edge, &args.target, &prepared.config)?;
+    let found = destination::find_for_later(edge, &args.target, &prepared.config, screen)?;
     if matches!(found, Found::NotNamed) {
         screen.warn(
             "nothing is published: no results repository is named; give --to REPO, or --to none to say so",
@@ -81,12 +81,12 @@ pub(super) fn conclude(
     screen: &Screen,
     prepared: &Prepared,
     finished: &[FinishedRun],
-    to: Option<&Destination>,
+    mut to: Option<&mut Destination>,
     format: Format,
 ) -> Result<Option<Result<Published, Failure>>, Failure> {
-    let published = to.map(|to| publish_all(finished, to, edge, prepared, screen));
+    let published = to.as_deref_mut().map(|to| publish_all(finished, to, edge, prepared, screen));
     let done = published.as_ref().and_then(|outcome| outcome.as_ref().ok());
-    show(finished, done, to, format)?;
+    show(finished, done, to.as_deref(), format)?;
     Ok(published)
 }
 
@@ -239,13 +239,14 @@ pub(super) fn profiler(word: Option<&str>) -> Result<Option<Profiler>, Failure> 
 /// Publishing that fails leaves the bundles, and the report is shown all the same.
 fn publish_all(
     finished: &[FinishedRun],
-    to: &Destination,
+    to: &mut Destination,
     edge: &Edge,
     prepared: &Prepared,
     screen: &Screen,
 ) -> Result<Published, Failure> {
     let bundles: Vec<_> = finished.iter().map(|run| run.bundle.clone()).collect();
-    publish::put(&bundles, to, &to.options(prepared.identity, edge), screen)
+    let options = to.options(prepared.identity, edge);
+    publish::put(edge, &bundles, to, options, screen)
 }
 
 fn show(
@@ -269,7 +270,7 @@ fn show(
             .collect();
         let bytes = crate::record::canonical::pretty(&json!({ "runs": runs }))
             .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-        return print(&bytes).map(|_| ());
+        return print_json(&bytes).map(|_| ());
     }
     for run in finished {
         let found = report::find_published(run, published, to);

@@ -10,7 +10,7 @@ use super::args::{ListFormat, RunsArgs};
 use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::JobOutput;
-use super::{Edge, print, publish};
+use super::{Edge, print, print_json, publish};
 use crate::app::runs::{self, Query};
 use crate::app::watch::Watch;
 use crate::model::metric::Unit;
@@ -43,7 +43,7 @@ pub(super) fn runs(edge: &Edge, args: &RunsArgs) -> Result<u8, Failure> {
         let value = json!({ "runs": shown, "found": listing.lines.len() });
         let bytes =
             canonical::pretty(&value).map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-        return print(&bytes);
+        return print_json(&bytes);
     }
     let mut text = table(shown, super::report::terminal_options().width);
     if shown.len() < listing.lines.len() {

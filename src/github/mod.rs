@@ -8,6 +8,7 @@
 //! Answers are read into our own small types: GitHub Enterprise Server, Gitea and Forgejo leave
 //! out fields that GitHub has.
 
+mod app;
 mod call;
 mod check;
 mod conversation;
@@ -32,6 +33,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+pub use app::{App, AppError, AppProblem, AppToken};
 pub use check::{Check, Conclusion};
 pub use conversation::{COMMENT_MAX, Comment, Reaction};
 pub use error::{AddressProblem, DispatchProblem, Error, NetworkKind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::metric::{Better, Exactness, Unit};
 use crate::model::status::Status;
-use crate::record::series::Series;
+use crate::record::series::{Series, SeriesSource};
 use crate::record::{Notice, Overhead};
 
 use super::log::{BoundedLog, LogBudget};
@@ -83,6 +83,16 @@ pub struct Measurement {
     pub share: Share,
     /// The I/O counters behind the readings; `None` where they could not be had.
     pub io: Option<Io>,
+}
+
+impl Measurement {
+    /// Whether the job told anything through `PERFTRAIL_STATS`.
+    pub fn has_told(&self) -> bool {
+        let reported = |series: &Series| series.source == SeriesSource::Reported;
+        !self.phases.is_empty()
+            || self.reported != Reported::default()
+            || self.series.iter().any(reported)
+    }
 }
 
 /// What the job used, as the judgement of disturbances needs it.

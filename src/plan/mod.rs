@@ -6,6 +6,7 @@
 mod check;
 pub mod environment;
 pub mod files;
+pub mod hints;
 pub mod render;
 pub mod resolve;
 mod seconds;

@@ -14,21 +14,21 @@ use crate::fake_github::{FakeGitHub, FakeRepository, FakeToken};
 use crate::git_server::{READ_TOKEN, Server, WRITE_TOKEN};
 use crate::support::{Answer, Project, read_json};
 
-const RESULTS: &str = "lab/results";
+pub(crate) const RESULTS: &str = "lab/results";
 const FILES: [&str; 5] =
     ["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
 
 /// A checked-out project on a runner, and a results repository on a server.
-struct Runner {
-    project: Project,
-    server: Server,
-    github: FakeGitHub,
-    sha: String,
+pub(crate) struct Runner {
+    pub(crate) project: Project,
+    pub(crate) server: Server,
+    pub(crate) github: FakeGitHub,
+    pub(crate) sha: String,
 }
 
 impl Runner {
     /// A project with that configuration.
-    fn new(config: &str) -> Self {
+    pub(crate) fn new(config: &str) -> Self {
         let github = FakeGitHub::start();
         github
             .repository(RESULTS, FakeRepository::of("private"))
@@ -42,18 +42,18 @@ impl Runner {
         runner
     }
 
-    fn runner_path(&self, name: &str) -> PathBuf {
+    pub(crate) fn runner_path(&self, name: &str) -> PathBuf {
         self.project.path("../runner").join(name)
     }
 
     /// A step begins with empty files.
-    fn fresh_files(&self) {
+    pub(crate) fn fresh_files(&self) {
         for name in FILES {
             fs::write(self.runner_path(name), "").expect("a file");
         }
     }
 
-    fn step(&self, event: &str, payload: &Value, inputs: &[(&str, &str)]) -> Command {
+    pub(crate) fn step(&self, event: &str, payload: &Value, inputs: &[(&str, &str)]) -> Command {
         fs::write(self.runner_path("event.json"), payload.to_string()).expect("an event");
         let url = self.server.url();
         let server = url.strip_suffix("/lab/results").expect("the server's address");
@@ -84,7 +84,13 @@ impl Runner {
     }
 
     #[track_caller]
-    fn runs(&self, event: &str, payload: &Value, inputs: &[(&str, &str)], code: i32) -> Answer {
+    pub(crate) fn runs(
+        &self,
+        event: &str,
+        payload: &Value,
+        inputs: &[(&str, &str)],
+        code: i32,
+    ) -> Answer {
         self.fresh_files();
         let answer = Answer::of(&mut self.step(event, payload, inputs)).exits(code);
         for text in [&answer.stdout, &answer.stderr] {
@@ -108,12 +114,12 @@ impl Runner {
         Answer::of(&mut command)
     }
 
-    fn text(&self, file: &str) -> String {
+    pub(crate) fn text(&self, file: &str) -> String {
         fs::read_to_string(self.runner_path(file)).expect("a file of the runner")
     }
 
     /// Names and values as the runner reads them.
-    fn values(&self, file: &str) -> BTreeMap<String, String> {
+    pub(crate) fn values(&self, file: &str) -> BTreeMap<String, String> {
         let text = self.text(file);
         let mut lines = text.lines();
         let mut values = BTreeMap::new();
@@ -125,11 +131,11 @@ impl Runner {
         values
     }
 
-    fn output(&self, name: &str) -> String {
+    pub(crate) fn output(&self, name: &str) -> String {
         self.values("GITHUB_OUTPUT").remove(name).unwrap_or_default()
     }
 
-    fn published(&self) -> Vec<String> {
+    pub(crate) fn published(&self) -> Vec<String> {
         let branches = self.server.git(&["branch", "--list", "results"]);
         if branches.is_empty() {
             return Vec::new();
@@ -138,12 +144,12 @@ impl Runner {
         tree.lines().filter(|path| path.ends_with("/stats.json")).map(str::to_owned).collect()
     }
 
-    fn record(&self, path: &str) -> Value {
+    pub(crate) fn record(&self, path: &str) -> Value {
         serde_json::from_str(&self.server.git(&["show", &format!("results:{path}")])).expect("JSON")
     }
 }
 
-const TWO_JOBS: &str = r#"
+pub(crate) const TWO_JOBS: &str = r#"
 [[job]]
 name = "sim"
 run = "echo years {years}"

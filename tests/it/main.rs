@@ -6,6 +6,8 @@
 )]
 
 mod action;
+mod action_app;
+mod action_publish;
 mod bad_end;
 mod bad_input;
 mod bad_job;
@@ -22,8 +24,10 @@ mod fsck;
 mod git_server;
 mod github;
 mod github_pulls;
+mod hints;
 mod history;
 mod history_repository;
+mod hostile_log;
 mod import;
 mod init;
 mod layering;

@@ -202,7 +202,11 @@ impl<'a> Execution<'a> {
         self.shop.watch.say(&format!("{}: setup", planned.job.name));
         self.ledger.log_line("setup");
         let limit = self.time_left(None, Stopwatch::start());
-        let ending = self.unmeasured(&command, None, limit)?;
+        let setup = self.unmeasured(&command, None, limit)?;
+        let ending = setup.ending;
+        if ending.status == Status::Failed {
+            self.explain_setup(&setup);
+        }
         Ok((ending.status != Status::Succeeded).then_some(ending))
     }
 
@@ -222,7 +226,7 @@ impl<'a> Execution<'a> {
         let started = Stopwatch::start();
         if let Some(command) = self.planned.prepare(&self.around(&output))? {
             let limit = self.time_left(None, started);
-            let ending = self.unmeasured(&command, Some(&output), limit)?;
+            let ending = self.unmeasured(&command, Some(&output), limit)?.ending;
             if ending.status != Status::Succeeded {
                 self.note(
                     Level::Error,
@@ -372,6 +376,7 @@ impl<'a> Execution<'a> {
             let begin = started.elapsed().as_secs_f64();
             let measurement = self.measured(&command, purpose, steps, &name, begin, &what)?;
             self.ledger.add_output(&measurement);
+            self.explain_tox(&plain, &measurement);
             let ending = measurement.ending;
             if purpose == Purpose::Measure && self.planned.job.profiler == Profiler::SelfMade {
                 wrote.by(&name, &self.watched())?;
@@ -420,13 +425,13 @@ impl<'a> Execution<'a> {
         command: &Command,
         output: Option<&str>,
         limit: Option<Duration>,
-    ) -> Result<Ending, RunError> {
+    ) -> Result<Measurement, RunError> {
         let command = self.step_command(command, output, None, limit);
         let (stdout, stderr) = self.shop.watch.sinks();
         let sinks = Sinks { stdout: Some(stdout), stderr: Some(stderr) };
         let measurement = self.shop.meter.run(&command, self.shop.stop, sinks, &mut |_| ())?;
         self.ledger.add_output(&measurement);
-        Ok(measurement.ending)
+        Ok(measurement)
     }
 
     fn step_command(

@@ -4,6 +4,7 @@ pub(super) mod draft;
 mod execute;
 mod finish;
 mod guard;
+pub(super) mod hints;
 mod import;
 mod interim;
 mod ledger;

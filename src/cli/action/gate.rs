@@ -75,17 +75,20 @@ pub(super) fn gate(step: &Step) -> Result<Gated, Failure> {
 pub(super) fn planned(step: &Step, plan: &str) -> Result<Gated, Failure> {
     let mut request = request(step, &Asked::default())?;
     request.overrides = Overrides::default();
-    let file = if plan.starts_with('{') {
-        let file = step.private.path().join("plan.json");
-        std::fs::write(&file, plan).map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-        file
-    } else {
-        PathBuf::from(plan)
-    };
-    request.plan = Some(file);
+    request.plan = Some(plan_file(step, plan)?);
     let prepared = app::prepare(request)?;
     tell_run(step, &prepared.plan)?;
     Ok(Gated::Run(Box::new(prepared)))
+}
+
+/// The file of a plan that is given as JSON or as a path from the workspace.
+pub(super) fn plan_file(step: &Step, plan: &str) -> Result<PathBuf, Failure> {
+    if !plan.starts_with('{') {
+        return Ok(step.edge.folder.join(plan));
+    }
+    let file = step.private.path().join("plan.json");
+    std::fs::write(&file, plan).map_err(|error| Failure::new(ExitCode::Internal, &error))?;
+    Ok(file)
 }
 
 fn not_here(error: &TriggerError) -> Failure {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::super::command;
 use super::super::failure::{ExitCode, Failure};
 use super::super::screen::{Screen, Volume};
 use super::promise::Promise;
@@ -170,11 +171,4 @@ fn variables(
     });
     kept.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
     Ok(kept)
-}
-
-/// Says a command to the runner.
-pub(super) fn command(line: &str) {
-    // A closed log is no reason to stop.
-    let _ = writeln!(io::stdout().lock(), "{line}");
-    let _ = io::stdout().flush();
 }

@@ -13,17 +13,20 @@ mod told;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use clap::ValueEnum as _;
+
 use self::gate::Gated;
 use self::promise::Promise;
 use self::published::Outcome;
 use super::Edge;
-use super::args::{ActionArgs, ActionStage, Target as TargetArgs};
+use super::args::{ActionArgs, ActionStage, FailOn, Target as TargetArgs};
 use super::destination::{self, Destination, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use crate::actions::files::{Files, FilesError};
 use crate::actions::inputs::Inputs;
 use crate::analysis::verdict::Judging;
+use crate::app::publish::Awaited;
 use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::measure::{self, Stop};
@@ -43,6 +46,8 @@ struct Step {
     texts: BTreeMap<String, String>,
     files: Files,
     screen: Screen,
+    /// When a step fails whose jobs succeeded.
+    fail_on: FailOn,
     /// Home and temporary files of the publisher; removed at the end.
     private: tempfile::TempDir,
 }
@@ -88,11 +93,13 @@ impl Step {
                 .with_help("there is no place for temporary files")
         })?;
         let inputs = Inputs::from_variables(&texts);
+        let fail_on = fail_on(&inputs)?;
         let edge = Edge { folder, ..edge.clone() };
         Ok(Self {
             publisher: publisher(&edge, &inputs, private.path()),
             screen: edge.screen(JobOutput::Same),
             files: Files::from_variables(&texts),
+            fail_on,
             private,
             edge,
             inputs,
@@ -151,17 +158,35 @@ impl Step {
     /// Publishes what another step or job measured.
     fn publish(&self) -> Result<u8, Failure> {
         let config = self.config()?;
-        let Some(to) = self.destination(&config)? else {
+        let Some(mut to) = self.destination(&config)? else {
             return Ok(ExitCode::Done as u8);
         };
+        let mut options = to.options(Identity::Claimed, &self.publisher);
+        options.awaited = self.inputs.get("plan").map(|plan| self.awaited(plan)).transpose()?;
         let place = self.edge.folder.join(self.inputs.get("bundle").unwrap_or(OUTPUT));
-        let bundles = crate::bundle::read::find(&place).map_err(|error| {
-            Failure::new(ExitCode::Usage, &error)
-                .with_help("the input `bundle` names a bundle or a folder of bundles")
-        })?;
-        let options = to.options(Identity::Claimed, &self.publisher);
-        let outcome = published::publish(self, &bundles, &to, &options);
+        let bundles = match crate::bundle::read::find(&place) {
+            Ok(bundles) => bundles,
+            // Of the runs of a plan none need have come.
+            Err(error) if options.awaited.is_some() => {
+                self.screen.warn(&error.to_string());
+                Vec::new()
+            }
+            Err(error) => {
+                return Err(Failure::new(ExitCode::Usage, &error).with_help(
+                    "the input `bundle` names a bundle or a folder of bundles; with the input `plan`, \
+                     runs of which none came are recorded as lost",
+                ));
+            }
+        };
+        let outcome = published::publish(self, &bundles, &mut to, options);
         self.end(outcome)
+    }
+
+    /// The runs that a gate planned.
+    fn awaited(&self, plan: &str) -> Result<Awaited, Failure> {
+        let file = gate::plan_file(self, plan)?;
+        Awaited::load(&file, &self.edge.folder, &self.edge.variables)
+            .map_err(|error| Failure::new(ExitCode::Usage, &error))
     }
 
     /// Everything in one step, on events that only people with write access cause.
@@ -169,11 +194,11 @@ impl Step {
         let gated = gate::gate(self)?;
         self.tell_gated(&gated);
         let Gated::Run(prepared) = gated else { return Ok(ExitCode::Done as u8) };
-        let to = self.destination(&prepared.config)?;
+        let to = self.destination_for_later(&prepared.config)?;
         let promise = to.as_ref().map(|_| Promise::new(self, &prepared)).transpose()?;
         let stop = self.stop()?;
         let measured = measured::measure(self, &prepared, &stop, promise.as_ref())?;
-        let (Some(to), Some(promise)) = (to, promise) else {
+        let (Some(mut to), Some(promise)) = (to, promise) else {
             let runs = published::read(&measured.bundles, None, &Judging::default());
             let nowhere = "not published: no results repository is named";
             self.conclude(&Outcome { runs, links: Vec::new(), published: None, why_not: nowhere })?;
@@ -192,7 +217,7 @@ impl Step {
         }
         let identity = promise.identity(&measured.bundles);
         let options = to.options(identity, &self.publisher);
-        let outcome = published::publish(self, &measured.bundles, &to, &options);
+        let outcome = published::publish(self, &measured.bundles, &mut to, options);
         let code = self.end(outcome)?;
         if code != ExitCode::NotPublished as u8 {
             self.files.state(&[promise::KEPT]).map_err(|error| broken(&error))?;
@@ -213,25 +238,33 @@ impl Step {
         }
         self.screen.say("publishing what the step left behind");
         let config = promise.config()?;
-        let Some(to) = self.destination(&config)? else { return Ok(ExitCode::Done as u8) };
+        let Some(mut to) = self.destination(&config)? else { return Ok(ExitCode::Done as u8) };
         let options = to.options(promise.identity(&bundles), &self.publisher);
-        let outcome = published::publish(self, &bundles, &to, &options)?;
+        let outcome = published::publish(self, &bundles, &mut to, options)?;
         self.conclude(&outcome)?;
         Ok(outcome.published_code())
     }
 
-    /// Says what came of it, and gives the exit code: a push that failed counts more than the job.
+    /// Says what came of it, and gives the exit code: a push that failed counts more than the job,
+    /// the job more than what its numbers say.
     fn end(&self, outcome: Result<Outcome, Failure>) -> Result<u8, Failure> {
         let outcome = outcome?;
         self.conclude(&outcome)?;
+        let fails = || outcome.runs.iter().any(|run| !run.is_success());
         Ok(match outcome.published_code() {
-            0 if outcome.runs.iter().any(|run| !run.is_success()) => ExitCode::JobFailed as u8,
+            0 if fails() => ExitCode::JobFailed as u8,
+            0 if self.fail_on == FailOn::Regressed && outcome.has_regressed() => {
+                self.screen.warn(
+                    "the step fails, because a judged metric is worse than its limit; everything is published",
+                );
+                ExitCode::Regressed as u8
+            }
             code => code,
         })
     }
 
     fn conclude(&self, outcome: &Outcome) -> Result<(), Failure> {
-        told::annotations(outcome);
+        told::annotations(outcome, self.fail_on);
         told::summary(self, outcome);
         self.files.outputs(&told::outputs(outcome)).map_err(|error| broken(&error))
     }
@@ -254,21 +287,40 @@ impl Step {
 
     /// Where results go; `None` where nobody named a place, which is said.
     fn destination(&self, config: &Config) -> Result<Option<Destination>, Failure> {
-        match destination::find(&self.publisher, &self.target(), config)? {
-            Found::There(to) => Ok(Some(*to)),
+        Ok(self.told(destination::find(&self.publisher, &self.target(), config)?))
+    }
+
+    /// The same for results that are there only after a long run.
+    fn destination_for_later(&self, config: &Config) -> Result<Option<Destination>, Failure> {
+        let target = self.target();
+        let found = destination::find_for_later(&self.publisher, &target, config, &self.screen)?;
+        Ok(self.told(found))
+    }
+
+    fn told(&self, found: Found) -> Option<Destination> {
+        match found {
+            Found::There(to) => Some(*to),
             Found::Nowhere => {
                 self.screen.say("nothing is published: the results repository is `none`");
-                Ok(None)
+                None
             }
             Found::NotNamed => {
                 self.screen.warn(
                     "nothing is published: no results repository is named; give the input `to`, or \
                      `to: none` to say so",
                 );
-                Ok(None)
+                None
             }
         }
     }
+}
+
+fn fail_on(inputs: &Inputs) -> Result<FailOn, Failure> {
+    let text = inputs.get("fail-on").unwrap_or("never");
+    FailOn::from_str(text, false).map_err(|_| {
+        Failure::usage(format!("the input `fail-on` is `{}`", crate::model::text::shown(text)))
+            .with_help("known are never and regressed")
+    })
 }
 
 fn broken(error: &FilesError) -> Failure {
@@ -277,7 +329,9 @@ fn broken(error: &FilesError) -> Failure {
 
 /// The edge of whoever publishes. What a job may have written into its home does not count here.
 fn publisher(edge: &Edge, inputs: &Inputs, private: &std::path::Path) -> Edge {
-    const OURS: [(&str, &str); 2] = [
+    const OURS: [(&str, &str); 4] = [
+        ("PERFTRAIL_APP_ID", "app-id"),
+        ("PERFTRAIL_APP_PRIVATE_KEY", "app-private-key"),
         ("PERFTRAIL_RESULTS_TOKEN", "results-token"),
         ("PERFTRAIL_RESULTS_SSH_KEY", "results-ssh-key"),
     ];
@@ -296,5 +350,5 @@ fn publisher(edge: &Edge, inputs: &Inputs, private: &std::path::Path) -> Edge {
             set(name, private.into());
         }
     }
-    Edge { variables, ..edge.clone() }
+    Edge { variables, masks: edge.is_in_actions(), ..edge.clone() }
 }

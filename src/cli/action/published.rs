@@ -6,8 +6,8 @@ use super::super::destination::Destination;
 use super::super::failure::{ExitCode, Failure};
 use super::super::publish;
 use super::{Step, told};
-use crate::analysis::verdict::Judging;
-use crate::app::publish::{Options, Published};
+use crate::analysis::verdict::{Judging, Severity};
+use crate::app::publish::{Options, Published, PublishedRun};
 use crate::app::runs::{self, FoundRun};
 use crate::app::watch::Watch;
 use crate::model::status::Status;
@@ -39,6 +39,8 @@ pub(super) struct Run {
     pub(super) history: Vec<Line>,
     /// Its path in the results repository.
     pub(super) path: Option<String>,
+    /// No bundle came: the record says no more than that.
+    pub(super) is_lost: bool,
 }
 
 impl Run {
@@ -52,6 +54,13 @@ impl Run {
 }
 
 impl Outcome {
+    /// Whether a judged metric of a published run is worse than a limit that fails.
+    pub(super) fn has_regressed(&self) -> bool {
+        let published = self.runs.iter().filter(|run| run.path.is_some());
+        let mut verdicts = published.filter_map(|run| run.found.verdict.as_ref().ok());
+        verdicts.any(|verdict| verdict.severity == Severity::Fails)
+    }
+
     /// The code of publishing alone.
     pub(super) fn published_code(&self) -> u8 {
         let whole = self.published.as_ref().is_none_or(Published::is_whole);
@@ -63,16 +72,16 @@ impl Outcome {
 pub(super) fn publish(
     step: &Step,
     bundles: &[PathBuf],
-    to: &Destination,
-    options: &Options,
+    to: &mut Destination,
+    options: Options,
 ) -> Result<Outcome, Failure> {
-    let published = match publish::put(bundles, to, options, &step.screen) {
+    let judging = options.judging.clone();
+    let published = match publish::put(&step.publisher, bundles, to, options, &step.screen) {
         Ok(published) => published,
         Err(failure) => {
-            let (runs, links, published) =
-                (read(bundles, None, &options.judging), Vec::new(), None);
+            let (runs, links, published) = (read(bundles, None, &judging), Vec::new(), None);
             let outcome = Outcome { runs, links, published, why_not: "publishing failed" };
-            told::annotations(&outcome);
+            told::annotations(&outcome, step.fail_on);
             told::summary(step, &outcome);
             step.files.outputs(&told::outputs(&outcome)).map_err(|error| super::broken(&error))?;
             return Err(failure);
@@ -85,18 +94,18 @@ pub(super) fn publish(
             None
         }
     };
-    let mut runs = read(bundles, results.as_ref(), &options.judging);
+    let mut runs = read(bundles, results.as_ref(), &judging);
     for run in &mut runs {
         let one = published.runs.iter().find(|one| one.bundle == run.bundle);
         run.path = one.map(|one| one.path.clone());
-        let in_results = run
-            .path
-            .as_deref()
-            .and_then(|path| runs::find(path, results.as_ref(), &options.judging).ok());
+        let in_results =
+            run.path.as_deref().and_then(|path| runs::find(path, results.as_ref(), &judging).ok());
         if let Some(found) = in_results {
             run.found = found;
         }
     }
+    let lost = published.runs.iter().filter(|run| run.lost.is_some());
+    runs.extend(lost.filter_map(|run| lost_run(run, results.as_ref(), &judging)));
     let links = links(&runs, to);
     Ok(Outcome { runs, links, published: Some(published), why_not: "refused" })
 }
@@ -108,9 +117,18 @@ pub(super) fn read(bundles: &[PathBuf], results: Option<&Results>, judging: &Jud
         let key = key_of(&found.record.record);
         let history = results.and_then(|results| runs::history(results, &key, HISTORY_MAX).ok());
         let history = history.unwrap_or_default();
-        Some(Run { bundle: bundle.to_owned(), found, history, path: None })
+        Some(Run { bundle: bundle.to_owned(), found, history, path: None, is_lost: false })
     };
     bundles.iter().filter_map(|bundle| run(bundle)).collect()
+}
+
+/// A run of the plan of which no bundle came, as it stands in the results repository.
+fn lost_run(run: &PublishedRun, results: Option<&Results>, judging: &Judging) -> Option<Run> {
+    let found = runs::find(&run.path, results, judging).ok()?;
+    let path = Some(run.path.clone());
+    // One that came before, by another publisher, is no loss.
+    let is_lost = found.record.record.run.status == Status::Lost;
+    is_lost.then(|| Run { bundle: run.bundle.clone(), found, history: Vec::new(), path, is_lost })
 }
 
 /// Pages of the run folders, where the results lie on a server that has such pages.

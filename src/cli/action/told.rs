@@ -1,15 +1,19 @@
 //! What a step says of its runs: outputs for later steps, annotations, the summary.
 
+use super::super::args::FailOn;
+use super::super::command;
 use super::super::failure::Failure;
 use super::Step;
-use super::measured::command;
 use super::published::{Outcome, Run};
 use crate::actions::Actions;
 use crate::actions::commands::{Level, annotation};
 use crate::actions::files::SUMMARY_MAX;
+use crate::analysis::verdict::Severity;
+use crate::app::run::redactor;
 use crate::app::watch::Watch;
 use crate::record;
 use crate::report::summary::{self, Links, Place, SummaryRun};
+use crate::report::verdict as words;
 use crate::report::{EarlierRun, LogTail, PagePlace, RunPageInput, Said};
 
 /// GitHub shows no more annotations of a level from one step.
@@ -18,12 +22,14 @@ const ANNOTATIONS_MAX: usize = 10;
 /// The failure that ends the step, as an annotation.
 pub(super) fn failure(step: &Step, failure: &Failure) {
     if step.edge.is_in_actions() {
-        command(&annotation(Level::Error, "perftrail", &failure.message));
+        let message = redactor(&step.edge.variables).text(&failure.message);
+        command(&annotation(Level::Error, "perftrail", &message));
     }
 }
 
-/// Failed runs as errors; warnings and disturbances as warnings.
-pub(super) fn annotations(outcome: &Outcome) {
+/// Failed runs as errors; warnings, regressions and disturbances as warnings. A regression that
+/// fails the step is an error.
+pub(super) fn annotations(outcome: &Outcome, fail_on: FailOn) {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     for run in &outcome.runs {
@@ -39,6 +45,14 @@ pub(super) fn annotations(outcome: &Outcome) {
                 record::Level::Error => errors.push((job.clone(), notice.message.clone())),
                 record::Level::Warning => warnings.push((job.clone(), notice.message.clone())),
                 record::Level::Info => {}
+            }
+        }
+        if let Ok(verdict) = &run.found.verdict {
+            let told = (job.clone(), words::line(verdict));
+            match verdict.severity {
+                Severity::Fails if fail_on == FailOn::Regressed => errors.push(told),
+                Severity::Fails | Severity::Warns => warnings.push(told),
+                Severity::Quiet => {}
             }
         }
         let disturbed = record.disturbed_by().map(|one| (job.clone(), one.message.clone()));
@@ -118,7 +132,7 @@ pub(super) fn page(run: &Run) -> RunPageInput<'_> {
 }
 
 /// The outputs that runs decide. Of several runs `status` and `job-exit-code` are those of the
-/// first that did not succeed; paths and addresses stand one a line.
+/// first that did not succeed; paths and addresses stand one a line. A lost run has no bundle.
 pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
     let Some(first) = outcome.runs.first() else { return Vec::new() };
     let telling = outcome.runs.iter().find(|run| !run.is_success()).unwrap_or(first);
@@ -132,8 +146,8 @@ pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
     vec![
         ("status", telling.status().as_str().to_owned()),
         ("job-exit-code", code.map(|code| code.to_string()).unwrap_or_default()),
-        ("bundle", folder(first)),
-        ("record", lines(&|run| Some(format!("{}/{}", bundle(run), record::layout::RECORD_FILE)))),
+        ("bundle", outcome.runs.iter().find(|run| !run.is_lost).map(folder).unwrap_or_default()),
+        ("record", lines(&record_file)),
         ("run-path", lines(&|run| run.path.clone())),
         ("run-url", lines(&|run| web(outcome, run.path.as_ref()?).map(str::to_owned))),
         ("verdict", verdicts),
@@ -141,10 +155,10 @@ pub(super) fn outputs(outcome: &Outcome) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The bundle's folder from the workspace, which lies elsewhere for later steps.
-fn bundle(run: &Run) -> String {
-    let name = run.bundle.file_name().unwrap_or_default().to_string_lossy();
-    format!("{}/{name}", folder(run))
+/// The record in its bundle, from the workspace, which lies elsewhere for later steps.
+fn record_file(run: &Run) -> Option<String> {
+    let name = run.bundle.file_name()?.to_string_lossy();
+    (!run.is_lost).then(|| format!("{}/{name}/{}", folder(run), record::layout::RECORD_FILE))
 }
 
 fn folder(run: &Run) -> String {

@@ -2,6 +2,7 @@
 //! puts in and looks at, a log of requests, and failures that happen in the order they were asked
 //! for. It is hard on its callers: a request that GitHub would not understand fails the test.
 
+mod app;
 mod door;
 mod openapi;
 mod pulls;
@@ -22,6 +23,7 @@ use perftrail::github::{Patience, Pause, Settings, Token};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
+pub(crate) use app::{FakeApp, FakeInstallation, private_key};
 use door::{Cut, Door};
 pub(crate) use pulls::{BOT, FakePull};
 pub(crate) use tells::{FakeCheck, FakeIssue};
@@ -184,6 +186,9 @@ pub(crate) struct Seen {
 pub(crate) struct Model {
     pub(crate) repositories: BTreeMap<&'static str, FakeRepository>,
     pub(crate) tokens: BTreeMap<&'static str, FakeToken>,
+    pub(crate) app: Option<FakeApp>,
+    /// When the App's tokens end, instead of an hour from now.
+    pub(crate) app_expires: Option<Timestamp>,
     failures: VecDeque<Failure>,
     seen: Vec<Seen>,
     /// What GitHub would not have understood.
@@ -440,6 +445,10 @@ impl Model {
         for offence in openapi::offences(&seen.method, path, seen.body.as_ref()) {
             self.offence(offence);
         }
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        if let Some(reply) = self.as_app(&parts, method, seen) {
+            return reply;
+        }
         let bearer = seen.headers.get("authorization").and_then(|value| value.to_str().ok());
         let token = match bearer.map(|text| text.strip_prefix("Bearer ").unwrap_or(text)) {
             None => None,
@@ -449,7 +458,6 @@ impl Model {
             },
         };
         let token = token.unwrap_or_default();
-        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let reply = match parts.as_slice() {
             ["user"] => match token.user {
                 Some(login) => Reply::json(200, &json!({"login": login})),
