@@ -203,6 +203,12 @@ impl Builder {
         at
     }
 
+    /// The frame of a site.
+    pub(super) fn frame_at(&self, site: u32) -> Option<&Frame> {
+        let (frame, _) = self.sites.get(site as usize)?;
+        self.frames.get(*frame as usize)
+    }
+
     /// The site of a line in a frame; line 0 where it is not known.
     pub(super) fn site(&mut self, frame: Frame, line: u32) -> u32 {
         let frame = self.frame(frame);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::model::Profile;
 use super::sniff::Kind;
-use crate::model::metric::{Better, Unit};
+use crate::model::metric::{Better, Exactness, Unit};
 use crate::model::names::{METRIC_NAME_MAX, is_metric_name};
 use crate::record::series::{Series, SeriesSource};
 
@@ -15,6 +15,8 @@ use crate::record::series::{Series, SeriesSource};
 pub struct Reading {
     /// The format.
     pub kind: Kind,
+    /// What the file names, for numbers that stand in another file beside it; empty without.
+    pub title: String,
     /// Profiles, in the file's order.
     pub profiles: Vec<Profile>,
     /// Named numbers, in the file's order; names are unique.
@@ -46,6 +48,8 @@ pub struct Reported {
     pub n: Option<u64>,
     /// The standard deviation of the samples as the tool gives it, in the base unit.
     pub deviation: Option<f64>,
+    /// How far it can be trusted.
+    pub exactness: Exactness,
 }
 
 impl Reading {
@@ -53,6 +57,7 @@ impl Reading {
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
+            title: String::new(),
             profiles: Vec::new(),
             metrics: Vec::new(),
             series: Vec::new(),
@@ -80,8 +85,16 @@ impl Reading {
             samples: Vec::new(),
             n: None,
             deviation: None,
+            exactness: Exactness::Sampled,
         });
         self.metrics.last_mut()
+    }
+
+    /// Adds a number that was counted, or read from a clock at begin and end.
+    pub(super) fn exact(&mut self, label: &str, value: f64, unit: Unit) -> Option<&mut Reported> {
+        let metric = self.metric(label, value, unit)?;
+        metric.exactness = Exactness::Exact;
+        Some(metric)
     }
 
     /// Says something once.

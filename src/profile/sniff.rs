@@ -182,7 +182,8 @@ impl Kind {
         use Kind::{
             Callgrind, ChromeTrace, Collapsed, CollapsedDiff, CpuProfile, Dhat, Firefox, Gprof2dot,
             HeapProfile, Html, MemrayCsv, MemrayStats, PerfScript, Pprof, Pstats, PstatsText,
-            PyinstrumentJson, PyinstrumentSession, PyinstrumentTree, Scalene, Speedscope,
+            PyinstrumentJson, PyinstrumentSession, PyinstrumentTree, PyrealmCsv, Scalene,
+            Speedscope,
         };
         matches!(
             self,
@@ -205,8 +206,37 @@ impl Kind {
                 | PyinstrumentJson
                 | PyinstrumentSession
                 | PyinstrumentTree
+                | PyrealmCsv
                 | Scalene
                 | Speedscope
+        )
+    }
+}
+
+impl Kind {
+    /// Whether such a file holds numbers that a tool measured: results of benchmarks, logs of
+    /// meters.
+    pub fn is_measurement(self) -> bool {
+        use Kind::{
+            Asv, Criterion, CriterionName, CriterionSample, GnuTime, Go, GoogleBenchmark,
+            Hyperfine, Libtest, Massif, Mprof, PerfStat, Psrecord, Pyperf, PytestBenchmark,
+        };
+        matches!(
+            self,
+            Asv | Criterion
+                | CriterionName
+                | CriterionSample
+                | GnuTime
+                | Go
+                | GoogleBenchmark
+                | Hyperfine
+                | Libtest
+                | Massif
+                | Mprof
+                | PerfStat
+                | Psrecord
+                | Pyperf
+                | PytestBenchmark
         )
     }
 }

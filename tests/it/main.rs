@@ -33,6 +33,7 @@ mod init;
 mod layering;
 mod measure;
 mod profile;
+mod profile_hostile;
 mod profile_run;
 mod profiler;
 mod publish;

@@ -1,6 +1,6 @@
 //! Profiles of real tools, read whole: nothing is lost, and the figures are the tool's own.
 
-mod support;
+pub(crate) mod support;
 
 use std::fmt::Write as _;
 

@@ -192,3 +192,90 @@ fn what_is_imported_is_looked_at_too() {
     assert_eq!(record["profiles"][0]["source"], "run.bin");
     assert!(record["profiles"][0]["step"].is_null());
 }
+
+/// Metrics of the record by name: value, unit, source, method, exactness, n.
+fn metric(record: &Value, name: &str) -> (f64, String, String, String, String, u64) {
+    let metric = &record["metrics"][name];
+    let text = |key: &str| metric[key].as_str().unwrap_or("missing").to_owned();
+    (
+        metric["value"].as_f64().unwrap_or(f64::NAN),
+        text("unit"),
+        text("source"),
+        text("method"),
+        text("exactness"),
+        metric["n"].as_u64().unwrap_or(0),
+    )
+}
+
+#[test]
+fn results_of_benchmarks_are_metrics_of_the_run() {
+    let project = Project::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/profiles");
+    for (from, to) in [
+        ("hyperfine.json", "hyperfine.json"),
+        ("go.bench", "go.txt"),
+        ("psrecord.log", "one.log"),
+        ("psrecord.csv", "two.log"),
+        ("criterion-estimates.json", "c/new/estimates.json"),
+        ("criterion-benchmark.json", "c/new/benchmark.json"),
+        ("criterion-sample.json", "c/new/sample.json"),
+    ] {
+        let to = project.path("files").join(to);
+        fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        fs::copy(fixtures.join(from), to).expect("a copy");
+    }
+    project
+        .file("files/elapsed.json", r#"{"get_dem": 19.9, "do_computations": 4.6}"#)
+        .file(
+            "files/simple_profile.json",
+            r#"{"max_footprint_mb": 814.0, "total_elapsed_sec": 31.5}"#,
+        )
+        .file(
+            "perftrail.toml",
+            "[[job]]\nname = \"j\"\nrun = \"cp -r files/* {output}\"\nprofiler = \"self\"\n\
+             read = [{ path = \"**/elapsed.json\", as = \"phases\" }]\n",
+        );
+    project.perftrail(&["run"]).exits(0);
+    let record = project.record();
+    let (value, unit, source, method, exactness, n) = metric(&record, "sim-10");
+    assert!((value - 0.391_398_081_82).abs() < 1e-12);
+    assert_eq!(
+        (unit.as_str(), source.as_str(), method.as_str(), exactness.as_str(), n),
+        ("s", "hyperfine", "median", "exact", 5)
+    );
+    assert_eq!(record["metrics"]["sim-10"]["better"], "lower");
+    let (value, _, source, method, exactness, _) = metric(&record, "group_by.500");
+    assert!((value - 6.385_795_871_997_862e-5).abs() < 1e-15, "{value}");
+    assert_eq!(
+        (source.as_str(), method.as_str(), exactness.as_str()),
+        ("criterion estimates", "slope", "sampled")
+    );
+    assert_eq!(metric(&record, "GroupBy.n_2000.MB.s").1, "B/s");
+    let (peak, unit, ..) = metric(&record, "one.psrecord.memory_peak");
+    assert!((peak - 153_530_400.768).abs() < 1e-3 && unit == "B", "{peak} {unit}");
+    assert!(metric(&record, "two.psrecord.memory_peak").0 > 1e6, "told apart by the files' names");
+    let series: Vec<&str> = record["series"]
+        .as_array()
+        .expect("series")
+        .iter()
+        .filter_map(|series| series["name"].as_str())
+        .collect();
+    assert!(series.contains(&"one.psrecord.cpu"), "{series:?}");
+    // MiB, because Scalene says so; seconds by name; a rule decides about the rest.
+    assert!((metric(&record, "max_footprint_mb").0 - 814.0 * 1_048_576.0).abs() < 1e-3);
+    assert_eq!(metric(&record, "total_elapsed_sec").1, "s");
+    assert!(record["metrics"]["get_dem"].is_null(), "a rule has read it");
+    let phases = record["phases"].as_array().expect("phases");
+    assert!(phases.iter().any(|phase| phase["name"] == "get_dem"), "{phases:?}");
+    assert_eq!(file(&record, "raw/hyperfine.json")["role"], "raw");
+    assert_eq!(file(&record, "files/simple_profile.json")["role"], "collected");
+    assert!(notices(&record, "profile_none").is_empty());
+    assert!(notices(&record, "profiled").is_empty(), "nothing was profiled");
+}
+
+#[test]
+fn a_job_that_profiles_itself_says_that_its_numbers_hold_the_cost() {
+    let project = with_job(&["cprofile.pstats"], "");
+    project.perftrail(&["run"]).exits(0);
+    assert_eq!(notices(&project.record(), "profiled").len(), 1);
+}

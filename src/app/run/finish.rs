@@ -14,7 +14,9 @@ use crate::bundle::write::BundleWriter;
 use crate::config::{KeepRule, Profiler};
 use crate::measure::Window;
 use crate::model::status::Status;
+use crate::plan::files::Selector;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
+use crate::record::reading::ReadRule;
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput, Said};
@@ -49,15 +51,28 @@ pub(super) fn finish(
     let workspaces = [shop.root.to_string_lossy(), workspace.to_string_lossy()];
     let workspaces: Vec<&str> = workspaces.iter().map(AsRef::as_ref).collect();
     let expected = planned.job.profiler != Profiler::None && finished.status == Status::Succeeded;
-    let around = Around { workspaces: &workspaces, redactor: bundle.redactor(), expected };
-    let kept = KeptFiles {
-        found: &finished.outputs,
-        rules: &planned.job.keep,
-        root: shop.root,
-        profiled: profiles::read(&finished.traces, around),
-    };
+    let rules = by_rule(&planned.job.read);
+    let redactor = bundle.redactor();
+    let around = Around { workspaces: &workspaces, redactor, expected, by_rule: rules.as_ref() };
+    let mut profiled = profiles::read(&finished.traces, around);
+    if planned.job.profiler == Profiler::SelfMade && !profiled.profiles.is_empty() {
+        profiled.notices.push(Notice {
+            level: Level::Info,
+            code: "profiled".to_owned(),
+            message: "the job profiles itself: the numbers include what its profiler costs"
+                .to_owned(),
+        });
+    }
+    let kept =
+        KeptFiles { found: &finished.outputs, rules: &planned.job.keep, root: shop.root, profiled };
     let run = complete(bundle, record, &ledger, &kept, prepared, shop.watch)?;
     Ok((run, error))
+}
+
+/// The files that rules read.
+pub(super) fn by_rule(rules: &[ReadRule]) -> Option<Selector> {
+    let paths: Vec<&str> = rules.iter().map(|rule| rule.path.as_str()).collect();
+    Selector::new(&paths).ok().filter(|_| !paths.is_empty())
 }
 
 /// Files that a run leaves.
@@ -123,9 +138,9 @@ fn write(
     let mut record = bundle.seal(record)?;
     let log = bundle.clean_log(&ledger.log().to_bytes());
     let mut series = ledger.series();
-    let more = &kept.profiled.series;
-    record.series.extend(super::ledger::summaries(more));
-    series.series.extend(more.iter().cloned());
+    let more: Vec<_> = kept.profiled.series.iter().map(|sourced| sourced.series.clone()).collect();
+    record.series.extend(super::ledger::summaries(&more));
+    series.series.extend(more);
     let series = bundle.clean_series(series);
     add_files(bundle, &mut record, &log, &series)?;
     let results = &prepared.config.results;

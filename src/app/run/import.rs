@@ -111,7 +111,9 @@ fn one(
     }
     let root = prepared.root.to_string_lossy();
     let expected = planned.job.profiler != Profiler::None;
-    let around = Around { workspaces: &[root.as_ref()], redactor: bundle.redactor(), expected };
+    let rules = finish::by_rule(&planned.job.read);
+    let (redactor, by_rule) = (bundle.redactor(), rules.as_ref());
+    let around = Around { workspaces: &[root.as_ref()], redactor, expected, by_rule };
     let traces: Vec<Trace> = found
         .files
         .iter()

@@ -1,16 +1,26 @@
 //! Reads a file of any known format.
 
+mod allocations;
 mod assemble;
+mod bench;
+mod callgrind;
+mod chrome_trace;
 pub mod collapsed;
+mod firefox;
 mod html;
 mod marshal;
+mod memray_stats;
+mod meter;
 mod perf_script;
+mod pprof;
 mod pstats;
+mod pstats_text;
 mod pyinstrument;
 mod pyinstrument_tree;
 mod scalene;
 mod speedscope;
 mod table;
+mod v8;
 
 use std::io::Read;
 
@@ -112,7 +122,35 @@ fn dispatch(
         Kind::PerfScript => perf_script::read(context, &mut Lines::new(input), reading),
         Kind::Speedscope => json(input, |json| speedscope::read(context, json, reading)),
         Kind::Scalene => json(input, |json| scalene::read(context, json, reading)),
-        _ => Err(Fault::at_byte(0, Reason::Missing { what: "a reader of this format" })),
+        Kind::MemrayStats => json(input, |json| memray_stats::read(context, json, reading)),
+        Kind::Gprof2dot => json(input, |json| allocations::read_gprof2dot(context, json, reading)),
+        Kind::MemrayCsv => allocations::read_memray_csv(context, input, reading),
+        Kind::Dhat => json(input, |json| allocations::read_dhat(context, json, reading)),
+        Kind::Pprof => pprof::read(context, input, reading),
+        Kind::CpuProfile => json(input, |json| v8::cpu::read(context, json, reading)),
+        Kind::HeapProfile => json(input, |json| v8::heap::read(context, json, reading)),
+        Kind::Callgrind => callgrind::read(context, &mut Lines::new(input), reading),
+        Kind::Firefox => json(input, |json| firefox::read(context, json, reading)),
+        Kind::ChromeTrace => json(input, |json| chrome_trace::read(context, json, reading)),
+        Kind::PstatsText => pstats_text::read(context, &mut Lines::new(input), reading),
+        Kind::PyrealmCsv => pstats_text::read_database(context, input, reading),
+        Kind::Hyperfine
+        | Kind::PytestBenchmark
+        | Kind::Criterion
+        | Kind::CriterionName
+        | Kind::CriterionSample
+        | Kind::Libtest
+        | Kind::Go
+        | Kind::GoogleBenchmark
+        | Kind::Pyperf
+        | Kind::Asv
+        | Kind::AsvBenchmarks => bench::read(kind, context, input, reading),
+        Kind::Psrecord
+        | Kind::Mprof
+        | Kind::Massif
+        | Kind::GnuTime
+        | Kind::PerfStat
+        | Kind::Numbers => meter::read(kind, context, input, reading),
     }
 }
 

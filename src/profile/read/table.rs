@@ -87,6 +87,24 @@ impl TableBuilder {
         (own, sum(&self.table.calls), sum(&self.table.primitive_calls))
     }
 
+    /// For each weight, what all rows spent themselves.
+    pub(super) fn sums_of_all(&self) -> Vec<f64> {
+        self.table.own.iter().map(|own| own.iter().sum()).collect()
+    }
+
+    /// Brings totals above these bounds down to them; says how many rows had one.
+    pub(super) fn cap_totals(&mut self, bounds: &[f64]) -> u64 {
+        let mut capped = vec![false; self.table.frame.len()];
+        for (column, bound) in self.table.total.iter_mut().zip(bounds) {
+            for (row, total) in column.iter_mut().enumerate().filter(|(_, total)| **total > *bound)
+            {
+                *total = *bound;
+                capped[row] = true;
+            }
+        }
+        capped.into_iter().filter(|capped| *capped).count() as u64
+    }
+
     /// The frames and the table, with calls and totals where the format has them.
     pub(super) fn finish(mut self, has_calls: bool, has_totals: bool) -> (Vec<Frame>, Table) {
         if !has_calls {

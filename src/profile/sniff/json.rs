@@ -42,7 +42,7 @@ pub(super) fn kind(begin: &[u8]) -> Option<Kind> {
             has("nodes") && (has("timeDeltas") || has("startTime") || holds("\"callFrame\"")),
             Kind::CpuProfile,
         ),
-        (has("head") && holds("\"selfSize\""), Kind::HeapProfile),
+        (has("head") && (holds("\"selfSize\"") || holds("\"callFrame\"")), Kind::HeapProfile),
         (has("traceEvents"), Kind::ChromeTrace),
         (
             has("meta")

@@ -18,7 +18,7 @@ pub(super) fn kind(begin: &[u8]) -> Option<Kind> {
     let starts = |mark: &str| lines.iter().any(|line| line.starts_with(mark.as_bytes()));
     let has =
         |mark: &str| lines.iter().any(|line| memchr::memmem::find(line, mark.as_bytes()).is_some());
-    let rules: [(bool, Kind); 17] = [
+    let rules: [(bool, Kind); 18] = [
         (first.starts_with(b"# callgrind format") || starts("creator: callgrind"), Kind::Callgrind),
         (starts("events: ") && (starts("fn=") || starts("fl=")), Kind::Callgrind),
         (starts("time_unit: ") && (starts("snapshot=") || starts("#---")), Kind::Massif),
@@ -42,6 +42,7 @@ pub(super) fn kind(begin: &[u8]) -> Option<Kind> {
         (is_memray_csv(first), Kind::MemrayCsv),
         (first.starts_with(b"# austin: "), Kind::Collapsed),
         (is_perf_script(&lines), Kind::PerfScript),
+        (is_one_long_stack(begin, &lines), Kind::Collapsed),
         (is_collapsed(&lines), if is_diff(&lines) { Kind::CollapsedDiff } else { Kind::Collapsed }),
     ];
     rules.iter().find(|(fits, _)| *fits).map(|(_, kind)| *kind)
@@ -125,6 +126,14 @@ fn is_collapsed(lines: &[&[u8]]) -> bool {
             || lines.iter().all(|line| {
                 words(line).count() == 2 && !is_number(words(line).next().unwrap_or_default())
             }))
+}
+
+/// A stack so deep that its line has no end within what is looked at.
+fn is_one_long_stack(begin: &[u8], lines: &[&[u8]]) -> bool {
+    begin.len() >= crate::profile::input::PREFIX
+        && lines.len() == 1
+        && lines[0].contains(&b';')
+        && !lines[0].contains(&0)
 }
 
 /// Two numbers behind every stack.

@@ -7,27 +7,27 @@ use perftrail::profile::model::{Body, Profile};
 use perftrail::profile::{Options, Reading, read_bytes};
 
 /// A file of a real tool, read.
-pub(super) struct Fixture {
-    pub(super) name: String,
-    pub(super) reading: Reading,
+pub(crate) struct Fixture {
+    pub(crate) name: String,
+    pub(crate) reading: Reading,
 }
 
-pub(super) fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/profiles")
 }
 
-pub(super) fn bytes(name: &str) -> Vec<u8> {
+pub(crate) fn bytes(name: &str) -> Vec<u8> {
     fs::read(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Reads a fixture, which has to be readable.
-pub(super) fn reading(name: &str) -> Reading {
+pub(crate) fn reading(name: &str) -> Reading {
     read_bytes(&bytes(name), &Options { file: name, ..Options::default() })
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// All fixtures that are meant to be read, by name.
-pub(super) fn all() -> Vec<Fixture> {
+pub(crate) fn all() -> Vec<Fixture> {
     let mut names: Vec<_> = fs::read_dir(folder())
         .expect("fixtures")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
@@ -43,7 +43,7 @@ pub(super) fn all() -> Vec<Fixture> {
 }
 
 /// Functions with what they have themselves of the first weight, the heaviest first.
-pub(super) fn names(profile: &Profile) -> Vec<String> {
+pub(crate) fn names(profile: &Profile) -> Vec<String> {
     let (frame, own) = match &profile.body {
         Body::Tree(tree) => (&tree.frame, &tree.own[0]),
         Body::Table(table) => (&table.frame, &table.own[0]),

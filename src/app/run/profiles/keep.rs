@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{Profiled, SourcedProfile};
 use crate::bundle::write::{BundleWriter, gzip};
 use crate::config::RawPolicy;
-use crate::model::metric::{Exactness, built_in};
+use crate::model::metric::built_in;
 use crate::profile::model::{Body, Profile};
 use crate::profile::stored;
 use crate::profile::view::{functions, prune};
@@ -66,19 +66,33 @@ fn warning(code: &str, message: String) -> Notice {
     Notice { level: Level::Warning, code: code.to_owned(), message }
 }
 
+/// So many samples of a benchmark stand in the record.
+const SAMPLES_MAX: usize = 64;
+
+/// Results of a tool are told by the tool, for its files have other names in each run.
 fn metric(number: &super::SourcedNumber) -> Metric {
     let reported = &number.number;
+    let is_tool = number.kind.is_measurement();
+    // Of more samples, and of what is no median of them, the record holds the result alone.
+    let fits = reported.method == "median" && (1..=SAMPLES_MAX).contains(&reported.samples.len());
+    let repetitions = if fits { reported.samples.clone() } else { vec![reported.value] };
+    let source = if is_tool { number.kind.to_string() } else { number.source.clone() };
+    let method = match (reported.method.is_empty(), is_tool) {
+        (false, _) => &reported.method,
+        (true, true) => "told",
+        (true, false) => "profiler",
+    };
     Metric {
         value: reported.value,
         unit: reported.unit.clone(),
         better: reported.better,
-        source: number.source.clone(),
-        method: if reported.method.is_empty() { "profiler" } else { &reported.method }.to_owned(),
-        exactness: Exactness::Sampled,
+        source,
+        method: method.to_owned(),
+        exactness: reported.exactness,
         lower: None,
         upper: None,
-        n: 1,
-        repetitions: vec![reported.value],
+        n: u32::try_from(repetitions.len()).unwrap_or(u32::MAX),
+        repetitions,
     }
 }
 

@@ -1,11 +1,13 @@
 //! What profilers wrote: found among the job's files by content, read, and kept in the bundle.
 //! Nothing here stops a run: a file that cannot be read is listed with one line.
 
+mod benches;
 mod choose;
 mod keep;
 mod reading;
 
 use crate::profile::model::Profile;
+use crate::profile::sniff::Kind;
 use crate::record::Notice;
 use crate::record::series::Series;
 use crate::source::files::FoundFile;
@@ -43,7 +45,7 @@ pub(super) struct Profiled {
     /// Numbers that stood beside them.
     pub metrics: Vec<SourcedNumber>,
     /// Numbers over time that stood beside them.
-    pub series: Vec<Series>,
+    pub series: Vec<SourcedSeries>,
     /// What people should know.
     pub notices: Vec<Notice>,
     /// Files that are a profiler's, read or not.
@@ -61,11 +63,22 @@ pub(super) struct SourcedProfile {
     pub whole: Option<u64>,
 }
 
-/// A number from a profiler's file.
+/// A number from a tool's file.
 #[derive(Debug)]
 pub(super) struct SourcedNumber {
     /// The number.
     pub number: crate::profile::reading::Reported,
+    /// The file, as the job named it.
+    pub source: String,
+    /// The file's format.
+    pub kind: Kind,
+}
+
+/// Numbers over time from a tool's file.
+#[derive(Debug)]
+pub(super) struct SourcedSeries {
+    /// The numbers.
+    pub series: Series,
     /// The file, as the job named it.
     pub source: String,
 }

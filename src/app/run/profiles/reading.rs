@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Profiled, Role, SourcedNumber, SourcedProfile, Trace, choose};
+use super::benches::{self, CriterionFiles};
+use super::{Profiled, Role, SourcedNumber, SourcedProfile, SourcedSeries, Trace, choose};
+use crate::plan::files::Selector;
 use crate::profile::error::Reason;
 use crate::profile::model::{Body, NONE, Profile};
 use crate::profile::read::Options;
@@ -29,12 +31,15 @@ pub(in super::super) struct Around<'a> {
     pub redactor: &'a Redactor,
     /// Whether the job is known to profile: that nothing is found is told then.
     pub expected: bool,
+    /// Files that `read` rules name: their numbers are taken as the rules say.
+    pub by_rule: Option<&'a Selector>,
 }
 
 /// Reads all of the files that are a profiler's.
 pub(in super::super) fn read(traces: &[Trace], around: Around<'_>) -> Profiled {
     let mut profiled = Profiled::default();
     let mut unread = Vec::new();
+    let mut criterion = CriterionFiles::default();
     for trace in traces.iter().take(FILES_MAX) {
         if trace.role == Role::RawOnly {
             profiled.raw.push(trace.file.clone());
@@ -47,11 +52,18 @@ pub(in super::super) fn read(traces: &[Trace], around: Around<'_>) -> Profiled {
                 unread.push(why);
             }
             Outcome::Read(reading) => {
-                profiled.raw.push(trace.file.clone());
-                take(*reading, trace, &mut profiled);
+                // An object of numbers is the job's own output.
+                if reading.kind != Kind::Numbers {
+                    profiled.raw.push(trace.file.clone());
+                }
+                if let Some(reading) = criterion.take(&trace.file.path, *reading) {
+                    take(reading, trace, &mut profiled);
+                }
             }
         }
     }
+    profiled.metrics.extend(criterion.finish());
+    benches::tell_apart(&mut profiled);
     choose::one_of_each(&mut profiled);
     for sourced in &mut profiled.profiles {
         without_secrets(&mut sourced.profile, around.redactor);
@@ -77,6 +89,7 @@ fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
         }
         Err(_) => return Outcome::NoProfile,
     };
+    let is_by_rule = around.by_rule.is_some_and(|rules| rules.matches(path));
     let options = Options { file: path, workspaces: around.workspaces, ..Options::default() };
     let read = catch_unwind(AssertUnwindSafe(|| profile::read(&mut file, &options)));
     match read {
@@ -87,6 +100,9 @@ fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
             Outcome::Unread(error.to_string())
         }
         Ok(Ok(reading)) if (trace.role == Role::Ordered) || is_profile(&reading) => {
+            Outcome::Read(Box::new(reading))
+        }
+        Ok(Ok(reading)) if !is_by_rule && is_measurement(&reading) => {
             Outcome::Read(Box::new(reading))
         }
         Ok(_) => Outcome::NoProfile,
@@ -117,15 +133,27 @@ fn is_profile(reading: &Reading) -> bool {
         && (reading.kind != Kind::Collapsed || reading.profiles.iter().any(has_callers))
 }
 
+/// Whether a tool has measured something: results of benchmarks, logs of meters, or a few named
+/// numbers.
+fn is_measurement(reading: &Reading) -> bool {
+    reading.kind.is_measurement() || reading.kind == Kind::Numbers
+}
+
 fn take(reading: Reading, trace: &Trace, profiled: &mut Profiled) {
     let source = &trace.file.path;
     for mut profile in reading.profiles {
         profile.step.clone_from(&trace.step);
         profiled.profiles.push(SourcedProfile { profile, source: source.clone(), whole: None });
     }
+    let kind = reading.kind;
     let numbers = reading.metrics.into_iter();
-    profiled.metrics.extend(numbers.map(|number| SourcedNumber { number, source: source.clone() }));
-    profiled.series.extend(reading.series.into_iter().map(thinned));
+    profiled.metrics.extend(numbers.map(|number| SourcedNumber {
+        number,
+        source: source.clone(),
+        kind,
+    }));
+    let series = reading.series.into_iter().map(thinned);
+    profiled.series.extend(series.map(|series| SourcedSeries { series, source: source.clone() }));
     profiled.notices.extend(reading.notices.into_iter().map(|notice| Notice {
         level: Level::Info,
         code: "profile_note".to_owned(),
@@ -151,10 +179,11 @@ fn tell(unread: &[String], looked_at: usize, expected: bool, profiled: &mut Prof
             ),
         );
     }
-    if expected && profiled.profiles.is_empty() && unread.is_empty() {
+    let has_any = !profiled.profiles.is_empty() || !profiled.metrics.is_empty();
+    if expected && !has_any && unread.is_empty() {
         warn(
             "profile_none",
-            "no file that the job wrote is a profile; perftrail looks into the output folder and at \
+            "no file that the job wrote is a profile or a tool's result; perftrail looks into the output folder and at \
              what `collect` and `keep` name"
                 .to_owned(),
         );
