@@ -249,11 +249,11 @@ impl Entry {
 }
 
 /// What must be equal for runs to share a history, as the first 16 digits of a sha256: repository,
-/// job, params that count for identity, machine group, profiler, workload, variant and the
-/// record's major version. The profiler's version is a mark on the history, not part of the key.
+/// job, params that count for identity, machine group, profiler with the first two numbers of its
+/// version, workload, variant and the record's major version.
 pub fn key_of(record: &Record) -> String {
     let params: BTreeMap<&String, &Value> = identity_params(record).collect();
-    let parts = json!({
+    let mut parts = json!({
         "repository": repository_name(&record.repository),
         "job": record.run.job,
         "params": params,
@@ -263,7 +263,25 @@ pub fn key_of(record: &Record) -> String {
         "variant": record.run.variant,
         "major": record.schema.major,
     });
+    // A run without a profiler has the key that it would have if there were no profilers.
+    if let (Some(version), Some(parts)) = (profiler_version(record), parts.as_object_mut()) {
+        parts.insert("profiler_version".to_owned(), version.into());
+    }
     canonical::digest_of(&parts)[..16].to_owned()
+}
+
+/// `5.1` of `5.1.3`: patches cost the same; `None` for no profiler, or an unknown version.
+fn profiler_version(record: &Record) -> Option<String> {
+    let version = record.tool.profiler.version.as_deref()?;
+    let numbers: Vec<&str> = version
+        .split('.')
+        .map_while(|part| {
+            let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            Some(&part[..end]).filter(|digits| !digits.is_empty())
+        })
+        .take(2)
+        .collect();
+    (!numbers.is_empty()).then(|| numbers.join("."))
 }
 
 fn identity_params(record: &Record) -> impl Iterator<Item = (&String, &Value)> {
@@ -394,19 +412,19 @@ mod tests {
 
     #[test]
     fn the_key_is_what_must_be_equal() {
-        let same: [fn(&mut Record); 4] = [
+        let same: [fn(&mut Record); 3] = [
             |r| r.run.variant = None,
             |r| r.commit.sha = None,
-            |r| r.tool.profiler.version = Some("5".to_owned()),
             |r| r.params.get_mut("show_progress").unwrap().value = json!(true),
         ];
-        let other: [fn(&mut Record); 7] = [
+        let other: [fn(&mut Record); 8] = [
             |r| r.run.variant = Some("macos".to_owned()),
             |r| r.run.workload = 2,
             |r| r.run.job = "other".to_owned(),
             |r| r.repository.name = Some("fork".to_owned()),
             |r| r.machine.group = "dedicated".to_owned(),
             |r| r.tool.profiler.name = "cprofile".to_owned(),
+            |r| r.tool.profiler.version = Some("9.1.0".to_owned()),
             |r| r.params.get_mut("years").unwrap().value = json!(6),
         ];
         let key = |change: fn(&mut Record)| {
@@ -417,6 +435,20 @@ mod tests {
         let first = key_of(&record());
         assert!(same.into_iter().all(|change| key(change) == first));
         assert!(other.into_iter().all(|change| key(change) != first));
+    }
+
+    #[test]
+    fn the_key_has_the_profilers_version_but_for_its_patches() {
+        let key = |version: Option<&str>| {
+            let mut record = record();
+            record.tool.profiler.version = version.map(str::to_owned);
+            key_of(&record)
+        };
+        assert_eq!(key(Some("5.1.2")), key(Some("5.1.3rc1")));
+        assert_eq!(key(Some("5.1")), key(Some("5.1-git")));
+        assert_eq!(key(Some("unknown")), key(None));
+        assert_ne!(key(Some("5.1.2")), key(Some("5.2.0")));
+        assert_ne!(key(Some("5.1.2")), key(None));
     }
 
     #[test]
