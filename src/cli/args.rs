@@ -48,6 +48,8 @@ pub enum Verb {
     Import(ImportArgs),
     /// Show one run
     Report(ReportArgs),
+    /// Lay a run on another one: what changed, function by function
+    Compare(CompareArgs),
     /// List what the results repository holds
     Runs(RunsArgs),
     /// Tell levels and change points of each history, or of a plain series
@@ -272,6 +274,30 @@ pub struct ReportArgs {
     /// End with 4 when a judged metric is worse than its limit
     #[arg(long, value_enum, default_value_t = FailOn::Never, env = "PERFTRAIL_FAIL_ON")]
     pub fail_on: FailOn,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: Format,
+}
+
+/// `perftrail compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The first run: a path in the results repository, `<sha prefix>[/<job>]`, `latest[~N]`, or a
+    /// bundle's folder
+    #[arg(value_name = "A")]
+    pub before: String,
+    /// The second run, in the same words
+    #[arg(value_name = "B")]
+    pub after: String,
+    /// Also compare runs of different machines, and say so
+    #[arg(long)]
+    pub other_machines: bool,
+    /// Where to look.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = Format::Text, env = "PERFTRAIL_FORMAT")]
     pub format: Format,

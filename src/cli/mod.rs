@@ -8,6 +8,7 @@ pub mod screen;
 
 mod accept;
 mod access;
+mod compare;
 mod destination;
 mod doctor;
 mod environment;
@@ -138,6 +139,7 @@ fn dispatch(
         Verb::Publish(args) => publish::publish(&edge, &args),
         Verb::Import(args) => import::import(&edge, &args.kind),
         Verb::Report(args) => report::report(&edge, &args),
+        Verb::Compare(args) => compare::compare(&edge, &args),
         Verb::Runs(args) => runs::runs(&edge, &args),
         Verb::History(args) => history::history(&edge, &args),
         Verb::Accept(args) => accept::accept(&edge, &args),

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal};
 
 use serde_json::{Value, json};
 
-use super::args::{FailOn, Format, ReportArgs};
+use super::args::{FailOn, Format, ReportArgs, Target};
 use super::destination::{self, Destination};
 use super::failure::{ExitCode, Failure};
-use super::{Edge, print, print_json, publish};
+use super::{Edge, compare, print, print_json, publish};
 use crate::analysis::verdict::{RunVerdict, Severity};
 use crate::app::publish::Published;
 use crate::app::run::FinishedRun;
@@ -19,7 +19,6 @@ use crate::record::index::Line;
 use crate::record::layout::PAGE_FILE;
 use crate::record::series::SeriesFile;
 use crate::record::{Record, canonical};
-use crate::report::against::{self, Side};
 use crate::report::terminal::{self, TerminalOptions, Written};
 use crate::report::verdict as words;
 use crate::report::{self, EarlierRun, LogTail, PagePlace, ReportError, RunPageInput, Said};
@@ -120,13 +119,13 @@ fn said(found: &FoundRun) -> Said<'_> {
 /// Shows the run that was named.
 pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
     let config = publish::load(edge, args.config.as_deref())?;
-    let results = open(edge, args, &config)?;
+    let results = open(edge, &args.target, &config, &args.run)?;
     let judging = verdict::judging(&config);
     let find =
         |name| runs::find(name, results.as_ref(), &judging).map_err(|error| not_found(&error));
     let found = find(&args.run)?;
     if let Some(name) = &args.against {
-        return lay(&find(name)?, &found, args.format);
+        return compare::lay(&find(name)?, &found, &config, args.format);
     }
     let code = exit_code(args.fail_on, found.verdict.as_ref().ok());
     if args.format == Format::Json {
@@ -146,7 +145,7 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
     Ok(code as u8)
 }
 
-fn internal(error: &dyn std::error::Error) -> Failure {
+pub(super) fn internal(error: &dyn std::error::Error) -> Failure {
     Failure::new(ExitCode::Internal, error)
 }
 
@@ -156,40 +155,25 @@ fn exit_code(fail_on: FailOn, verdict: Option<&RunVerdict>) -> ExitCode {
     if fail_on == FailOn::Regressed && fails { ExitCode::Regressed } else { ExitCode::Done }
 }
 
-/// Lays a run on another one.
-fn lay(before: &FoundRun, after: &FoundRun, format: Format) -> Result<u8, Failure> {
-    let findings = against::findings(
-        Side { record: &before.record.record, profiles: &before.profiles },
-        Side { record: &after.record.record, profiles: &after.profiles },
-    );
-    match format {
-        Format::Text => print(against::render(&findings, terminal_options().width).as_bytes()),
-        Format::Json => {
-            let mut text = serde_json::to_vec_pretty(&findings)
-                .map_err(|error| Failure::new(ExitCode::Internal, &error))?;
-            text.push(b'\n');
-            print_json(&text)
-        }
-        Format::Md | Format::Html => {
-            Err(Failure::usage("with --against, --format is text or json".to_owned()))
-        }
-    }
-}
-
 /// The results repository; `None` when there is none, which a bundle's report does not need.
-fn open(edge: &Edge, args: &ReportArgs, config: &Config) -> Result<Option<Results>, Failure> {
-    let Some(to) = destination::find(edge, &args.target, config)?.place() else {
+pub(super) fn open(
+    edge: &Edge,
+    target: &Target,
+    config: &Config,
+    run: &str,
+) -> Result<Option<Results>, Failure> {
+    let Some(to) = destination::find(edge, target, config)?.place() else {
         return Ok(None);
     };
     match Results::open(&to.to, &to.branch) {
         Ok(results) => Ok(Some(results)),
         // A bundle is shown without a repository; anything else says that it is missing.
-        Err(_) if edge.folder.join(&args.run).is_dir() => Ok(None),
+        Err(_) if edge.folder.join(run).is_dir() => Ok(None),
         Err(error) => Err(Failure::new(ExitCode::Usage, &error)),
     }
 }
 
-fn not_found(error: &FindError) -> Failure {
+pub(super) fn not_found(error: &FindError) -> Failure {
     Failure::new(ExitCode::Usage, error)
 }
 

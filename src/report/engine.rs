@@ -25,6 +25,7 @@ type Template = (&'static str, &'static str);
 const HTML: &[Template] = &[
     ("parts.html", include_str!("../../templates/page/parts.html")),
     ("report.html", include_str!("../../templates/page/report.html")),
+    ("difference.html", include_str!("../../templates/page/difference.html")),
 ];
 
 const SVG: &[Template] = &[
@@ -42,6 +43,7 @@ const MARKDOWN: &[Template] = &[
     ("section.md", include_str!("../../templates/markdown/section.md")),
     ("row.md", include_str!("../../templates/markdown/row.md")),
     ("log.md", include_str!("../../templates/markdown/log.md")),
+    ("difference.md", include_str!("../../templates/markdown/difference.md")),
     ("history.md", include_str!("../../templates/markdown/history.md")),
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
     ("comment.md", include_str!("../../templates/markdown/comment.md")),

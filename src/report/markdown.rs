@@ -119,7 +119,7 @@ const fn column(title: &'static str, kind: ColumnKind) -> Column {
     Column { title, kind }
 }
 
-fn section_parts(section: &Section, engine: &Engine) -> Result<Vec<Part>, ReportError> {
+pub(super) fn section_parts(section: &Section, engine: &Engine) -> Result<Vec<Part>, ReportError> {
     let mut parts = vec![Part {
         head: engine.render("section.md", section)?,
         rows: Vec::new(),

@@ -208,7 +208,7 @@ fn is_plain(unit: &Unit) -> bool {
 }
 
 /// What one sample weighs; 0 for exact numbers, `None` where it cannot be known.
-fn per_sample(profile: &Profile, weight: usize) -> Option<f64> {
+pub(super) fn per_sample(profile: &Profile, weight: usize) -> Option<f64> {
     match profile.weights[weight].measured {
         Measured::Exact => Some(0.0),
         Measured::Traced => None,
@@ -220,7 +220,7 @@ fn per_sample(profile: &Profile, weight: usize) -> Option<f64> {
 }
 
 /// Counts of samples vary as their square root does; both sides add up.
-fn noise(pair: Pair, per_sample: [Option<f64>; 2]) -> Option<f64> {
+pub(super) fn noise(pair: Pair, per_sample: [Option<f64>; 2]) -> Option<f64> {
     let [one, other] = per_sample;
     let variance = pair.before * one? + pair.after * other?;
     Some(NOISE_DEVIATIONS * variance.sqrt())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::Limits;
 use super::super::build::{Nodes, REST, id};
 use super::super::model::{Body, Frame, FrameKind, FunctionKey, NONE, Profile, Tree, Weight};
-use super::difference::{Incomparable, common_weight};
+use super::difference::{Incomparable, Pair, common_weight, noise, per_sample};
 
 /// Two trees laid on each other. Every parent stands before its children.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,16 @@ pub struct DifferenceTree {
     pub frames: Vec<Frame>,
     /// The nodes; weight 0 is before, weight 1 is after.
     pub tree: Tree,
+    /// What one sample weighs on each side; 0 for exact numbers, `None` where it is not known.
+    per_sample: [Option<f64>; 2],
+}
+
+impl DifferenceTree {
+    /// Whether a change is beyond the noise of the samples behind it; where that is not known any
+    /// change is.
+    pub fn is_beyond_noise(&self, pair: Pair) -> bool {
+        pair.change().abs() > noise(pair, self.per_sample).unwrap_or(0.0)
+    }
 }
 
 /// Lays the trees of two profiles on each other: nodes are the same when all functions on the
@@ -52,7 +62,8 @@ pub fn difference_tree(
         let rest = id(frames.len() - 1);
         tree.frame.iter_mut().filter(|frame| **frame == REST).for_each(|frame| *frame = rest);
     }
-    Ok(Some(DifferenceTree { weight: after.weights[at_after].clone(), frames, tree }))
+    let per_sample = [per_sample(before, at_before), per_sample(after, at_after)];
+    Ok(Some(DifferenceTree { weight: after.weights[at_after].clone(), frames, tree, per_sample }))
 }
 
 fn is_place(frame: &Frame) -> bool {

@@ -2,6 +2,9 @@
 //!
 //! This tells what differs; whether a difference is a regression is a verdict's to say.
 
+mod icicle;
+mod page;
+mod rules;
 mod sentence;
 mod text;
 
@@ -11,11 +14,15 @@ use serde::Serialize;
 
 use super::plain;
 use crate::model::metric::{BUILT_IN, Unit};
-use crate::profile::model::Profile;
-use crate::profile::view::difference::{Change, Difference, difference};
+use crate::profile::model::{Profile, Weight};
+use crate::profile::view::difference::{Change, Difference, Pair, difference};
 use crate::record::{FileRole, Metric, Record};
 
+pub use page::{markdown, page};
+pub use rules::FunctionRules;
 pub use text::render;
+
+use rules::Said;
 
 /// Most functions of a profile that are told.
 const FUNCTIONS_MAX: usize = 15;
@@ -52,6 +59,10 @@ pub struct Findings {
     pub outputs: Vec<String>,
     /// Profiles that both have.
     pub profiles: Vec<Pairing>,
+    /// Functions that are worse than a rule of `[[function]]` allows, one sentence each.
+    pub worse: Vec<String>,
+    /// Functions that changed and that a rule says are known, one sentence each.
+    pub ignored: Vec<String>,
 }
 
 /// A number in both runs.
@@ -83,13 +94,30 @@ pub struct Pairing {
 /// The part of a difference that is told.
 #[derive(Debug, Serialize)]
 pub struct Told {
-    /// The difference with its functions, those alone that are told.
-    #[serde(flatten)]
-    pub difference: Difference,
+    /// What is weighed, the same on both sides.
+    pub weight: Weight,
+    /// What all functions spent.
+    pub sum: Pair,
+    /// What may mislead: one sentence each.
+    pub notices: Vec<String>,
+    /// The functions that are told, the greatest change first.
+    pub functions: Vec<Noted>,
     /// How many functions changed by less than noise, or by next to nothing.
     pub quiet: usize,
     /// How many changed by more and are not told.
     pub left_out: usize,
+    /// How many changed by more and are hidden by a rule.
+    pub hidden: usize,
+}
+
+/// A function that changed.
+#[derive(Debug, Serialize)]
+pub struct Noted {
+    /// What changed.
+    #[serde(flatten)]
+    pub change: Change,
+    /// What a rule says of it; empty where none does.
+    pub rule: String,
 }
 
 impl Moved {
@@ -100,10 +128,15 @@ impl Moved {
 }
 
 /// Lays two runs on each other.
-pub fn findings(before: Side<'_>, after: Side<'_>) -> Findings {
+pub fn findings(before: Side<'_>, after: Side<'_>, rules: &FunctionRules) -> Findings {
     let metrics = metrics(&before.record.metrics, &after.record.metrics);
-    let profiles: Vec<Pairing> =
-        after.profiles.iter().filter_map(|profile| pairing(before.profiles, profile)).collect();
+    let (mut worse, mut ignored) = (Vec::new(), Vec::new());
+    let mut told = |difference| told(difference, rules, &mut worse, &mut ignored);
+    let profiles: Vec<Pairing> = after
+        .profiles
+        .iter()
+        .filter_map(|profile| pairing(before.profiles, profile, &mut told))
+        .collect();
     Findings {
         before: name(before.record),
         after: name(after.record),
@@ -113,7 +146,14 @@ pub fn findings(before: Side<'_>, after: Side<'_>) -> Findings {
         durations: durations(before.record, after.record),
         outputs: outputs(before.record, after.record),
         profiles,
+        worse,
+        ignored,
     }
+}
+
+/// Whether the two ran on machines that may be compared.
+pub fn same_machines(before: &Record, after: &Record) -> bool {
+    before.machine.group == after.machine.group
 }
 
 fn name(record: &Record) -> String {
@@ -235,27 +275,74 @@ fn outputs(before: &Record, after: &Record) -> Vec<String> {
 }
 
 /// The profile of the first run that belongs to this one; `None` where there is none.
-fn pairing(before: &[Profile], after: &Profile) -> Option<Pairing> {
-    let partner =
-        before.iter().find(|other| other.step == after.step && other.name == after.name)?;
-    let parts = [after.step.as_deref().unwrap_or("whole job"), &after.name];
-    let parts: Vec<String> =
-        parts.iter().filter(|part| !part.is_empty()).map(|part| plain::line(part, 60)).collect();
-    let label = parts.join(", ");
+fn pairing(
+    before: &[Profile],
+    after: &Profile,
+    told: &mut impl FnMut(Difference) -> Told,
+) -> Option<Pairing> {
+    let partner = partner(before, after)?;
+    let label = label(after);
     Some(match difference(partner, after) {
         Ok(difference) => Pairing { label, difference: Some(told(difference)), why: String::new() },
         Err(why) => Pairing { label, difference: None, why: why.to_string() },
     })
 }
 
-fn told(mut difference: Difference) -> Told {
-    let all = difference.functions.len();
-    let least = SHARE_MIN * difference.sum.before.max(difference.sum.after);
+fn partner<'p>(before: &'p [Profile], after: &Profile) -> Option<&'p Profile> {
+    before.iter().find(|other| other.step == after.step && other.name == after.name)
+}
+
+fn label(profile: &Profile) -> String {
+    let parts = [profile.step.as_deref().unwrap_or("whole job"), &profile.name];
+    let parts: Vec<String> =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| plain::line(part, 60)).collect();
+    parts.join(", ")
+}
+
+fn told(
+    difference: Difference,
+    rules: &FunctionRules,
+    worse: &mut Vec<String>,
+    ignored: &mut Vec<String>,
+) -> Told {
+    let Difference { weight, sum, functions, notices } = difference;
+    let least = SHARE_MIN * sum.before.max(sum.after);
     let counts = |change: &Change| change.is_beyond_noise() && change.own.change().abs() >= least;
-    difference.functions.retain(counts);
-    let loud = difference.functions.len();
-    difference.functions.truncate(FUNCTIONS_MAX);
-    Told { quiet: all - loud, left_out: loud - difference.functions.len(), difference }
+    let mut told =
+        Told { weight, sum, notices, functions: Vec::new(), quiet: 0, left_out: 0, hidden: 0 };
+    for change in functions {
+        if !counts(&change) {
+            told.quiet += 1;
+            continue;
+        }
+        let rule = match rules.said(&change, &told.weight.unit) {
+            Said::Hidden => {
+                told.hidden += 1;
+                continue;
+            }
+            Said::TooSmall => {
+                told.quiet += 1;
+                continue;
+            }
+            Said::Nothing => String::new(),
+            Said::Ignored(reason) => {
+                let reason = plain::line(&reason, 200);
+                ignored.push(format!("{}: {reason}", sentence::moved_by(&change, &told.weight)));
+                format!("known: {reason}")
+            }
+            Said::Worse(limit) => {
+                let moved = sentence::moved_by(&change, &told.weight);
+                worse.push(format!("{moved}: more than the {limit} that a rule allows"));
+                format!("over {limit}")
+            }
+        };
+        if told.functions.len() < FUNCTIONS_MAX {
+            told.functions.push(Noted { change, rule });
+        } else {
+            told.left_out += 1;
+        }
+    }
+    told
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{Moved, Pairing, plain};
 use crate::model::metric::Unit;
+use crate::profile::model::Weight;
 use crate::profile::view::difference::Change;
 
 /// Less is flat.
@@ -45,14 +46,14 @@ pub(super) fn explain(metrics: &[Moved], profiles: &[Pairing]) -> String {
 fn functions(profiles: &[Pairing]) -> Vec<String> {
     let of = |pairing: &Pairing| -> Vec<(f64, String)> {
         let Some(told) = &pairing.difference else { return Vec::new() };
-        let (weight, sum) = (&told.difference.weight, told.difference.sum.before);
+        let (weight, sum) = (&told.weight, told.sum.before);
         if !matches!(weight.unit, Unit::Seconds | Unit::Bytes | Unit::Count) || sum <= 0.0 {
             return Vec::new();
         }
         let share = |change: &Change| change.own.change() / sum;
-        told.difference
-            .functions
+        told.functions
             .iter()
+            .map(|noted| &noted.change)
             .filter(|change| share(change).abs() >= 0.01)
             .map(|change| (share(change), plain::line(&change.function, 80)))
             .collect()
@@ -60,6 +61,20 @@ fn functions(profiles: &[Pairing]) -> Vec<String> {
     let mut all: Vec<(f64, String)> = profiles.first().map(of).unwrap_or_default();
     all.truncate(FUNCTIONS);
     all.into_iter().map(|(share, name)| format!("{} in `{name}`", percent(share))).collect()
+}
+
+/// `` `f` (a.py) +0.50 s (+12 %) ``.
+pub(super) fn moved_by(change: &Change, weight: &Weight) -> String {
+    let place = if change.file.is_empty() { &change.module } else { &change.file };
+    let by = change.own.change();
+    let sign = if by < 0.0 { '\u{2212}' } else { '+' };
+    let amount = crate::report::view::amount(by.abs(), &weight.unit);
+    let share = change.own.relative().map_or_else(|| "new".to_owned(), percent);
+    format!(
+        "`{}` ({}) {sign}{amount} ({share})",
+        plain::line(&change.function, 80),
+        plain::line(place, 60)
+    )
 }
 
 fn moved(change: f64) -> String {

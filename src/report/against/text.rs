@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-use super::{Findings, Moved, Pairing};
+use super::{Findings, Moved, Noted, Pairing, Told};
 use crate::model::quantity;
-use crate::profile::view::difference::{Change, Presence};
+use crate::profile::view::difference::Presence;
 use crate::report::plain;
 use crate::report::view::amount;
 
@@ -20,6 +20,13 @@ pub fn render(findings: &Findings, width: u16) -> String {
         writeln!(text, "{}\nagainst {}\n\n{}", findings.after, findings.before, findings.sentence);
     for warning in &findings.warnings {
         let _ = writeln!(text, "Careful: {warning}");
+    }
+    for (title, sentences) in
+        [("Worse than a rule allows", &findings.worse), ("Known", &findings.ignored)]
+    {
+        for sentence in sentences {
+            let _ = writeln!(text, "{title}: {sentence}");
+        }
     }
     numbers(&mut text, "Numbers", &findings.metrics, width);
     numbers(&mut text, "Steps and phases", &findings.durations, width);
@@ -71,12 +78,12 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
         let _ = writeln!(text, "\nFunctions, {}: not compared: {}.", pairing.label, pairing.why);
         return;
     };
-    let weight = &told.difference.weight;
+    let weight = &told.weight;
     let what = format!("{}, {}", plain::line(&weight.name, 60), weight.measured.as_str());
-    for notice in &told.difference.notices {
+    for notice in &told.notices {
         let _ = writeln!(text, "\nCareful: {}", plain::line(notice, 300));
     }
-    if told.difference.functions.is_empty() {
+    if told.functions.is_empty() {
         let _ = writeln!(
             text,
             "\nFunctions, {} ({what}): none of {} changed beyond noise.",
@@ -84,8 +91,9 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
         );
         return;
     }
-    let sum = told.difference.sum.before;
-    let row = |change: &Change| {
+    let sum = told.sum.before;
+    let row = |noted: &Noted| {
+        let change = &noted.change;
         let share = if sum > 0.0 { change.own.change() / sum } else { 0.0 };
         let sign = if share < 0.0 { '\u{2212}' } else { '+' };
         let place = if change.file.is_empty() { &change.module } else { &change.file };
@@ -95,24 +103,37 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
             amount(change.own.before, &weight.unit),
             amount(change.own.after, &weight.unit),
             format!("{sign}{:.1} %", share.abs() * 100.0),
-            match change.presence {
-                Presence::Both => "",
-                Presence::New => "new",
-                Presence::Vanished => "gone",
-            }
-            .to_owned(),
+            remark(noted),
         ]
     };
-    let rows = told.difference.functions.iter().map(row).collect();
+    let rows = told.functions.iter().map(row).collect();
     let title = format!("Functions, {}: {what}", pairing.label);
     let head = [title.as_str(), "Where", "Self before", "Self after", "Of all before", ""];
     let _ = writeln!(text, "\n{}", table(&head, rows, width));
-    let _ = writeln!(
-        text,
-        "{} more changed by less than noise or next to nothing{}.",
-        told.quiet,
-        if told.left_out > 0 { format!(", {} by more", told.left_out) } else { String::new() }
-    );
+    let _ = writeln!(text, "{}", rest(told));
+}
+
+/// What stands beside a function: whether it is new or gone, and what a rule says.
+pub(super) fn remark(noted: &Noted) -> String {
+    let presence = match noted.change.presence {
+        Presence::Both => "",
+        Presence::New => "new",
+        Presence::Vanished => "gone",
+    };
+    let parts = [presence, &noted.rule].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// `12 more changed by less than noise or next to nothing, 3 by more, 2 are hidden by rules.`
+pub(super) fn rest(told: &Told) -> String {
+    let mut text = format!("{} more changed by less than noise or next to nothing", told.quiet);
+    for (count, what) in [(told.left_out, "by more"), (told.hidden, "are hidden by rules")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {what}");
+        }
+    }
+    text.push('.');
+    text
 }
 
 fn table(head: &[&str], rows: Vec<Vec<String>>, width: u16) -> String {
