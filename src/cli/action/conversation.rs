@@ -10,7 +10,7 @@ use crate::app::watch::Watch;
 use crate::config::ReportOptions;
 use crate::github::{Client, RealPause, Settings, Token};
 use crate::model::names::CommitSha;
-use crate::report::against::{self, Findings, Side};
+use crate::report::against::{self, Findings, FunctionRules, Side};
 use crate::report::comment::Ended;
 use crate::results::Results;
 
@@ -96,5 +96,5 @@ fn findings(run: &Run, results: &Results) -> Option<Findings> {
     let before =
         runs::find(&earlier.path, Some(results), &crate::analysis::verdict::Judging::default());
     let before = before.ok()?;
-    Some(against::findings(side(&before), side(&run.found)))
+    Some(against::findings(side(&before), side(&run.found), &FunctionRules::default()))
 }

@@ -6,7 +6,7 @@ mod state;
 
 use serde::Serialize;
 
-use super::against::Findings;
+use super::against::{Findings, Noted};
 use super::engine::{Engine, Language};
 use super::link::Url;
 use super::markdown::{Keep, Part, fitted, headline, table, with_alerts};
@@ -15,7 +15,7 @@ use super::view::{Cell, Column, ColumnKind, Row, RunView, Table, amount};
 use super::{ReportError, RunPageInput, Said, plain};
 use crate::analysis::verdict::{Severity, Word};
 use crate::model::status::Status;
-use crate::profile::view::difference::{Change, Presence};
+use crate::profile::view::difference::Presence;
 use crate::record::Record;
 
 pub use issue::{Standing, issue_body, issue_mark, issue_title};
@@ -237,12 +237,13 @@ fn functions(findings: &Findings) -> impl Iterator<Item = Table> {
         Column { title: "Of all before", kind: ColumnKind::Number },
     ];
     findings.profiles.iter().filter_map(|pairing| {
-        let difference = &pairing.difference.as_ref()?.difference;
-        if difference.functions.is_empty() {
+        let told = pairing.difference.as_ref()?;
+        if told.functions.is_empty() {
             return None;
         }
-        let (unit, sum) = (&difference.weight.unit, difference.sum.before);
-        let row = |change: &Change| {
+        let (unit, sum) = (&told.weight.unit, told.sum.before);
+        let row = |noted: &Noted| {
+            let change = &noted.change;
             let share = if sum > 0.0 { change.own.change() / sum * 100.0 } else { 0.0 };
             let sign = if share < 0.0 { '\u{2212}' } else { '+' };
             let place = if change.file.is_empty() { &change.module } else { &change.file };
@@ -259,12 +260,12 @@ fn functions(findings: &Findings) -> impl Iterator<Item = Table> {
         };
         let caption = format!(
             "Functions that changed ({}, {})",
-            plain::line(&difference.weight.name, 60),
-            difference.weight.measured.as_str()
+            plain::line(&told.weight.name, 60),
+            told.weight.measured.as_str()
         );
-        let rows = difference.functions.iter().take(FUNCTIONS_MAX).map(row);
+        let rows = told.functions.iter().take(FUNCTIONS_MAX).map(row);
         let mut table = Table::new(caption, &COLUMNS, rows);
-        table.left_out = difference.functions.len().saturating_sub(FUNCTIONS_MAX);
+        table.left_out = told.functions.len().saturating_sub(FUNCTIONS_MAX);
         table.left_out_in = "the report";
         Some(table)
     })
