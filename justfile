@@ -25,6 +25,7 @@ bench *ARGS:
     cargo build --release --locked
     python3 bench/overhead.py {{ ARGS }}
     python3 bench/publishing.py {{ ARGS }}
+    python3 bench/profiles.py {{ ARGS }}
 
 # How well histories are judged, with thresholds; takes files of labelled series
 history *ARGS:
