@@ -20,6 +20,7 @@ ACTION, IMAGE, WORK, SERVER = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]),
 DOCKER = os.environ.get("DOCKER", "docker")
 TOKEN, JOB_TOKEN = "bench-token", "ghs_token_of_the_job"
 ADDRESS = f"http://127.0.0.1:{os.environ.get('GIT_PORT', '8418')}"
+BASE = "debian:bookworm-slim"  # what the image is made of
 RUNNER = 1001  # the user of GitHub's hosted runners
 FILES = {"GITHUB_OUTPUT": "set_output", "GITHUB_STATE": "save_state", "GITHUB_ENV": "set_env",
          "GITHUB_PATH": "add_path", "GITHUB_STEP_SUMMARY": "step_summary"}
@@ -369,6 +370,56 @@ def kill():
     check("  every file is the runner's", job.roots_files() == [], job.roots_files())
 
 
+def lost():
+    results, job = Results("lost"), Job("lost")
+    job.step("push", {"ref": "refs/heads/main"}, command="gate", to=results.name)
+    plan = job.outputs.get("plan", "")
+    check("gate: a plan, and nothing is measured", job.code == 0 and '"model"' in plan
+          and not (job.workspace / "perftrail-out").exists(), job.log)
+    job.step("push", command="publish", plan=plan, to=results.name)
+    check("publish: the run of the plan that never came is lost, code 3", job.code == 3
+          and [r["run"]["status"] for r in results.records()] == ["lost"] and "## model: lost" in job.summary, job.log)
+    job.step("push", command="run", plan=plan)
+    check("run: the plan, without a credential", job.code == 0 and job.outputs.get("status") == "succeeded", job.log)
+    job.step("push", command="publish", plan=plan, to=results.name)
+    check("publish: the bundle takes the place of the loss", job.code == 0
+          and [r["run"]["status"] for r in results.records()] == ["succeeded"], job.log)
+    check("  every file is the runner's", job.roots_files() == [], job.roots_files())
+
+
+def wants_root():
+    results, job = Results("wants_root"), Job("wants_root")
+    job.step("workflow_dispatch", run="true", setup="apt-get install -y hello", to=results.name)
+    check("a set-up that is root's: told in a sentence, published", job.code == 3
+          and job.outputs.get("status") == "setup_failed" and "wants the rights of root" in job.log
+          and len(results.records()) == 1, job.log)
+
+
+def setup_in_an_image():
+    """`setup/install.sh` as a step of a job with `container: debian`: no sudo, curl, wget, Python or gh."""
+    job = Job("setup_action")
+    shutil.copy(ACTION / "setup/install.sh", job.workspace)
+    binary = subprocess.run([DOCKER, "run", "--rm", "--entrypoint", "cat", IMAGE, "/usr/local/bin/perftrail"],
+                            check=True, stdout=subprocess.PIPE).stdout
+    (job.workspace / "perftrail").write_bytes(binary)
+    subprocess.run(["chown", "-R", f"{RUNNER}:{RUNNER}", job.workspace, job.temp], check=True)
+
+    def install(*variables):
+        given = ["RUNNER_TEMP=/temp", "GITHUB_PATH=/temp/path", "GITHUB_OUTPUT=/temp/output", *variables]
+        command = [DOCKER, "run", "--rm", "--network", "none", "--user", str(RUNNER), "--workdir", "/work"]
+        command += [word for one in given for word in ("-e", one)]
+        command += ["-v", f"{job.workspace}:/work", "-v", f"{job.temp}:/temp", "--entrypoint", "sh", BASE,
+                    "-ec", "sh ./install.sh && \"$(cat /temp/path)/perftrail\" run -- echo measured"]
+        return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    done = install("PERFTRAIL_SETUP_PATH=perftrail")
+    check("setup in a container job, by path: measures", done.returncode == 0 and "measured" in done.stdout
+          and "succeeded" in done.stdout, done.stdout)
+    done = install()
+    check("setup in a container job, by release: says what is missing", done.returncode == 1
+          and "neither curl, wget nor python3" in done.stdout, done.stdout)
+
+
 def roots_workspace():
     results, job = Results("root"), Job("root", owner=0, files={"hunt.sh": HUNT})
     job.step("workflow_dispatch", run="bash hunt.sh", to=results.name)
@@ -399,7 +450,8 @@ def figures():
     print(f"     a run that measures `true` and publishes takes {sorted(wall)[2]:.1f} s without a pull", flush=True)
 
 
-SCENES = (dispatch, schedule_and_push, failing, hunt, cancel, kill, roots_workspace, figures)
+SCENES = (dispatch, schedule_and_push, failing, lost, wants_root, hunt, cancel, kill, roots_workspace,
+          setup_in_an_image, figures)
 chosen = sys.argv[5:]
 for scene in SCENES:
     if not chosen or scene.__name__ in chosen:
