@@ -1,6 +1,6 @@
 """Runs the Action as GitHub's runner does: its mounts, owners, environment, files, cancels.
 
-    container.py ACTION_DIR IMAGE WORK_DIR GIT_SERVER
+    container.py ACTION_DIR IMAGE WORK_DIR GIT_SERVER [SCENE]...
 
 IMAGE is built from ACTION_DIR/Dockerfile, GIT_SERVER is the folder of the bench's git server, which
 listens on 127.0.0.1:$GIT_PORT and takes the token `bench-token`.
@@ -398,7 +398,9 @@ def wants_root():
 def setup_in_an_image():
     """`setup/install.sh` as a step of a job with `container: debian`: no sudo, curl, wget, Python or gh."""
     job = Job("setup_action")
-    shutil.copy(ACTION / "setup/install.sh", job.workspace)
+    (job.workspace / "action/setup").mkdir(parents=True)
+    for name in ("setup/install.sh", "Cargo.toml"):
+        shutil.copy(ACTION / name, job.workspace / "action" / name)
     binary = subprocess.run([DOCKER, "run", "--rm", "--entrypoint", "cat", IMAGE, "/usr/local/bin/perftrail"],
                             check=True, stdout=subprocess.PIPE).stdout
     (job.workspace / "perftrail").write_bytes(binary)
@@ -409,7 +411,7 @@ def setup_in_an_image():
         command = [DOCKER, "run", "--rm", "--network", "none", "--user", str(RUNNER), "--workdir", "/work"]
         command += [word for one in given for word in ("-e", one)]
         command += ["-v", f"{job.workspace}:/work", "-v", f"{job.temp}:/temp", "--entrypoint", "sh", BASE,
-                    "-ec", "sh ./install.sh && \"$(cat /temp/path)/perftrail\" run -- echo measured"]
+                    "-ec", "sh action/setup/install.sh && \"$(cat /temp/path)/perftrail\" run -- echo measured"]
         return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     done = install("PERFTRAIL_SETUP_PATH=perftrail")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the image and runs the Action in it as GitHub's runner does, then through act.
-#   .ci/container.sh BINARY SCRATCH
+#   .ci/container.sh BINARY SCRATCH [SCENE]...
 # Uses the bench beside the repository (a Docker engine by hand, base images from Debian's packages, a
 # git server that demands a token, act). Exit code 77: it could not be shown on this machine.
 set -euo pipefail
@@ -41,9 +41,9 @@ strip -o "$context/dist/perftrail" "$binary"
 DOCKER_BUILDKIT=1 "$docker" build -q --build-arg BINARY=prebuilt -t perftrail-ci "$context" >/dev/null
 
 export DOCKER=$docker BENCH_GIT_SERVER=$bench/40-git-server.sh
-python3 .ci/container.py . perftrail-ci "$scratch/runner" "$BENCH_DIR/git"
+python3 .ci/container.py . perftrail-ci "$scratch/runner" "$BENCH_DIR/git" "${@:3}"
 
-# Through act, once: the ten lines, and a matrix with one job that publishes.
+# Through act, once: the ten lines, a matrix with one job that publishes, three jobs with one plan.
 act() { # EXAMPLE RUNS-EXPECTED
   local name=$1 expected=$2 consumer=$scratch/act-$1 repository=$BENCH_DIR/git/repos/octo-org/act-$1.git found
   python3 .ci/consumer.py "examples/workflows/$name.yml" "$consumer"
@@ -66,3 +66,4 @@ act() { # EXAMPLE RUNS-EXPECTED
 "$docker" tag perftrail-ci act-dockeraction:latest
 act one-step 1
 act matrix 2
+act separate-jobs 1

@@ -123,10 +123,12 @@ of_release() {
     Linux-aarch64 | Linux-arm64) target=aarch64-unknown-linux-musl ;;
     *) fail "there is no release for $(uname -s) $(uname -m): build perftrail and give the input path" ;;
   esac
-  own=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../Cargo.toml" | head -n 1)
+  own=''
+  [ ! -f "$here/../Cargo.toml" ] || own=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../Cargo.toml" | head -n 1)
   version=${PERFTRAIL_SETUP_VERSION:-$own}
   version=${version#v}
-  case $version in *[!0-9A-Za-z.+-]* | '') fail "the version has a character that no version has" ;; esac
+  [ -n "$version" ] || fail "the action does not tell its own version: give the input version"
+  case $version in *[!0-9A-Za-z.+-]*) fail "the version has a character that no version has" ;; esac
   file=perftrail-$target.tar.gz
   release=$server/$repository/releases/download/v$version
   advice="is there a release v$version? Name one in the input version, or give url or path"

@@ -74,6 +74,14 @@ fn a_release_is_checked_against_its_sums() {
     releases.runner().refuses(&[("sha256", &"2".repeat(64))], &["expected is 2222"]);
     releases.runner().refuses(&[("version", "9.9.9")], &["is there a release v9.9.9?"]);
     releases.runner().refuses(&[("version", "../../x")], &["a character that no version has"]);
+    let mut alone = releases.runner();
+    alone.action = alone.path("work/setup");
+    fs::create_dir(&alone.action).expect("a folder");
+    for name in ["action.yml", "install.sh"] {
+        fs::copy(root().join("setup").join(name), alone.action.join(name)).expect("a copy");
+    }
+    alone.refuses(&[], &["does not tell its own version"]);
+    alone.installs(&[("version", VERSION)]);
     releases.sums(VERSION, &"3".repeat(64));
     releases.runner().refuses(&[], &["expected is 3333", "not used"]);
     fs::write(releases.file(VERSION, "SHA256SUMS"), "").expect("a file");
