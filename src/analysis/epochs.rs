@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::histories::Epoch;
+use super::histories::{Epoch, Since};
 
 /// The file, at the results repository's root.
 pub const EPOCHS_FILE: &str = "epochs.toml";
@@ -16,8 +16,13 @@ pub struct Accepted {
     /// The job; without one, every job's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// The commit whose runs begin the new level, all of its digits.
-    pub commit: String,
+    /// The commit whose runs begin the new level, all of its digits; `None` where a pull request
+    /// does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The pull request that brings the new level: it begins when that is merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<u64>,
     /// Why.
     pub because: String,
     /// Who said so.
@@ -53,13 +58,19 @@ impl Epochs {
 
     /// As histories take them.
     pub fn list(&self) -> Vec<Epoch> {
-        let epoch = |accepted: &Accepted| Epoch {
+        let epoch = |accepted: &Accepted, since| Epoch {
             metric: accepted.metric.clone(),
             job: accepted.job.clone(),
-            commit: accepted.commit.to_ascii_lowercase(),
+            since,
             because: accepted.because.clone(),
         };
-        self.accepted.iter().map(epoch).collect()
+        let both = |accepted: &Accepted| {
+            let commit =
+                accepted.commit.as_ref().map(|sha| Since::Commit(sha.to_ascii_lowercase()));
+            let since = [commit, accepted.pull_request.map(Since::PullRequest)];
+            since.map(|since| since.map(|since| epoch(accepted, since)))
+        };
+        self.accepted.iter().flat_map(both).flatten().collect()
     }
 }
 
@@ -83,7 +94,8 @@ mod tests {
         let accepted = Accepted {
             metric: "cpu_time".to_owned(),
             job: Some("scale_run".to_owned()),
-            commit: "ABCDEF0123".to_owned(),
+            commit: Some("ABCDEF0123".to_owned()),
+            pull_request: None,
             because: "exact \"numbers\"\nat last [[epoch]]".to_owned(),
             author: "A. Person <a@example.org>".to_owned(),
             date: "2026-11-30".parse().unwrap(),
@@ -94,7 +106,10 @@ mod tests {
         let epochs = Epochs::parse(&second).unwrap();
         assert_eq!(epochs.accepted[0], accepted);
         assert_eq!(epochs.list()[1].job, None);
-        assert_eq!(epochs.list()[1].commit, "abcdef0123");
+        assert_eq!(epochs.list()[1].since, Since::Commit("abcdef0123".to_owned()));
+        let of_pull = Accepted { commit: None, pull_request: Some(7), ..accepted };
+        let third = Epochs::parse(&with(&second, &of_pull)).unwrap();
+        assert_eq!(third.list()[2].since, Since::PullRequest(7));
         assert_eq!(Epochs::parse("").unwrap(), Epochs::default());
         assert!(Epochs::parse("epoch = 3").is_err());
     }

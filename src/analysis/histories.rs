@@ -27,10 +27,41 @@ pub struct Epoch {
     pub metric: String,
     /// The job; `None` for every job.
     pub job: Option<String>,
-    /// The commit whose runs begin the level.
-    pub commit: String,
+    /// What begins the level.
+    pub since: Since,
     /// Why it is accepted.
     pub because: String,
+}
+
+/// What begins a level that people accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The runs of a commit.
+    Commit(String),
+    /// The first run of a commit that a pull request brought.
+    PullRequest(u64),
+}
+
+impl Epoch {
+    fn is_of(&self, metric: &str, job: &str) -> bool {
+        self.metric == metric && self.job.as_ref().is_none_or(|own| own == job)
+    }
+
+    /// Whether the level begins with the run of `line`, unless it has begun.
+    fn begins_with(&self, line: &Line) -> bool {
+        match &self.since {
+            Since::Commit(sha) => line.commit.as_ref().is_some_and(|own| own.as_str() == sha),
+            Since::PullRequest(number) => pull_request_of(line) == Some(*number),
+        }
+    }
+}
+
+/// Why a change of `metric` in a run that acts for a pull request is accepted; `None` where nobody
+/// accepted it.
+pub fn accepted_for<'e>(line: &Line, metric: &str, epochs: &'e [Epoch]) -> Option<&'e str> {
+    let since = Since::PullRequest(line.pull_request?);
+    let epoch = epochs.iter().find(|epoch| epoch.is_of(metric, &line.job) && epoch.since == since);
+    epoch.map(|epoch| epoch.because.as_str())
 }
 
 /// One metric of runs that may be compared, by one method, in the order of planning.
@@ -185,9 +216,10 @@ impl<'l> History<'l> {
             let line = run.line;
             let aside = (!usual && !line.disturbed.is_empty()).then_some(Aside::Disturbed);
             let commit = line.commit.as_ref().map(ToString::to_string);
-            let first = commit.as_ref().is_some_and(|commit| {
-                self.is_accepted(line, commit, &rules.epochs) && accepted.insert(commit.clone())
-            });
+            let mut begun = self.begun_by(line, &rules.epochs).peekable();
+            let begins = begun.peek().is_some();
+            // Each begins once, and a commit begins one level however many say so.
+            let first = begun.fold(begins, |first, at| accepted.insert(at) && first);
             Point {
                 value: run.entry.map(Entry::value),
                 commit,
@@ -199,12 +231,12 @@ impl<'l> History<'l> {
         Series { points: inside.iter().map(point).collect(), exact: None }
     }
 
-    fn is_accepted(&self, line: &Line, commit: &str, epochs: &[Epoch]) -> bool {
-        epochs.iter().any(|epoch| {
-            epoch.metric == self.metric
-                && epoch.commit == commit
-                && epoch.job.as_ref().is_none_or(|job| *job == line.job)
-        })
+    /// The places of the epochs that begin with the run of `line`.
+    fn begun_by(&self, line: &Line, epochs: &[Epoch]) -> impl Iterator<Item = usize> {
+        let begins =
+            move |epoch: &Epoch| epoch.is_of(self.metric, &line.job) && epoch.begins_with(line);
+        let places = epochs.iter().enumerate().filter(move |(_, epoch)| begins(epoch));
+        places.map(|(at, _)| at).collect::<Vec<_>>().into_iter()
     }
 }
 
@@ -225,6 +257,7 @@ pub fn pull_request_of(line: &Line) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::names::CommitSha;
     use crate::record::read::read;
 
     fn line(path: &str, planned: &str) -> Line {
@@ -306,7 +339,7 @@ mod tests {
         let epoch = |metric: &str, job: Option<&str>| Epoch {
             metric: metric.to_owned(),
             job: job.map(str::to_owned),
-            commit: commit.clone(),
+            since: Since::Commit(commit.clone()),
             because: "better numbers".to_owned(),
         };
         let job = lines[0].job.clone();
@@ -322,6 +355,37 @@ mod tests {
             let points = histories(&all, "cpu_time", &rules)[0].series(&rules).points;
             assert_eq!(points.iter().map(|point| point.accepted).collect::<Vec<_>>(), expected);
         }
+    }
+
+    #[test]
+    fn a_pull_request_s_epoch_silences_it_and_begins_when_it_is_merged() {
+        let mut lines: Vec<Line> = (1..=4)
+            .map(|day| line(&day.to_string(), &format!("2026-11-0{day}T00:00:00Z")))
+            .collect();
+        let digits = |line: usize| CommitSha::parse(&line.to_string().repeat(40));
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.commit = digits(at);
+        }
+        lines[1].pull_request = Some(7);
+        lines[2].subject = Some("Be exact (#7)".to_owned());
+        lines[3].commit = lines[2].commit.clone();
+        lines[3].subject = lines[2].subject.clone();
+        let epoch = |number| Epoch {
+            metric: "cpu_time".to_owned(),
+            job: None,
+            since: Since::PullRequest(number),
+            because: "exact".to_owned(),
+        };
+        let all: Vec<&Line> = lines.iter().collect();
+        for (number, expected) in [(7, [false, true, false]), (8, [false, false, false])] {
+            let rules = Rules { events: Vec::new(), epochs: vec![epoch(number)] };
+            let points = histories(&all, "cpu_time", &rules)[0].series(&rules).points;
+            assert_eq!(points.iter().map(|point| point.accepted).collect::<Vec<_>>(), expected);
+        }
+        let epochs = [epoch(7)];
+        let silenced = lines.iter().map(|line| accepted_for(line, "cpu_time", &epochs));
+        assert_eq!(silenced.collect::<Vec<_>>(), [None, Some("exact"), None, None]);
+        assert_eq!(accepted_for(&lines[1], "duration", &epochs), None);
     }
 
     #[test]

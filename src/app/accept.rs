@@ -1,5 +1,7 @@
 //! Accepts a change: people say that a level is meant.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -8,6 +10,7 @@ use super::publish::compose::{ours, put_landing};
 use super::publish::{Pages, landing};
 use crate::analysis::epochs::{Accepted, EPOCHS_FILE, Epochs, EpochsError, with};
 use crate::model::names::CommitSha;
+use crate::model::text::nearest;
 use crate::record::index::Line;
 use crate::results::change::Change;
 use crate::results::format::Standing;
@@ -24,12 +27,21 @@ pub struct Wish {
     pub metric: String,
     /// Only this job's; `None` for every job.
     pub job: Option<String>,
-    /// The start of the measured commit whose runs begin the level.
-    pub since: String,
+    /// What begins the level.
+    pub since: From,
     /// Why.
     pub because: String,
     /// Who says so.
     pub author: String,
+}
+
+/// What begins a level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum From {
+    /// The runs of a measured commit: its first digits.
+    Commit(String),
+    /// A pull request, when it is merged.
+    PullRequest(u64),
 }
 
 /// What came of it.
@@ -37,8 +49,8 @@ pub struct Wish {
 pub struct Done {
     /// The new commit; `None` where it was accepted before.
     pub commit: Option<String>,
-    /// The measured commit.
-    pub since: CommitSha,
+    /// What begins the level, for people.
+    pub since: String,
 }
 
 /// Why nothing is accepted.
@@ -53,6 +65,14 @@ pub enum AcceptError {
         since: String,
         /// The metric.
         metric: String,
+    },
+    /// No run has such a metric.
+    #[error("no stored run has the metric {metric:?}{}", or_nearest(.nearest.as_deref()))]
+    NoMetric {
+        /// What was asked for.
+        metric: String,
+        /// The metric whose name looks most like it.
+        nearest: Option<String>,
     },
     /// Several commits do.
     #[error("{since:?} is the start of several measured commits: give more digits")]
@@ -85,37 +105,49 @@ pub fn accept(
     if results.tip()?.standing()? != Standing::Whole {
         return Err(AcceptError::NewerFormat);
     }
-    let since = commit_of(&results.tip()?, wish)?;
+    let (commit, pull_request, since) = match &wish.since {
+        From::Commit(digits) => {
+            let sha = commit_of(&results.tip()?, wish, digits)?;
+            (Some(sha.to_string()), None, sha.short().to_owned())
+        }
+        From::PullRequest(number) => {
+            check_metric(&results.tip()?, wish)?;
+            (None, Some(*number), format!("pull request {number}"))
+        }
+    };
     let accepted = Accepted {
         metric: wish.metric.clone(),
         job: wish.job.clone(),
-        commit: since.to_string(),
+        commit,
+        pull_request,
         because: wish.because.clone(),
         author: wish.author.clone(),
         date: TimeZone::UTC.to_datetime(now).date(),
     };
     let mut damaged = None;
-    let commit = results.commit(now, patience, |tip| match compose(tip, &accepted, pages) {
-        Ok(proposal) => Ok(proposal),
-        Err(AcceptError::Results(error)) => Err(error),
-        Err(other) => {
-            damaged = Some(other);
-            Ok(None)
-        }
-    })?;
+    let commit =
+        results.commit(now, patience, |tip| match compose(tip, &accepted, &since, pages) {
+            Ok(proposal) => Ok(proposal),
+            Err(AcceptError::Results(error)) => Err(error),
+            Err(other) => {
+                damaged = Some(other);
+                Ok(None)
+            }
+        })?;
     damaged.map_or(Ok(Done { commit, since }), Err)
 }
 
 fn compose(
     tip: &Tip<'_>,
     accepted: &Accepted,
+    since: &str,
     pages: &Pages,
 ) -> Result<Option<Proposal>, AcceptError> {
     let bytes = tip.read(EPOCHS_FILE)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let same = |other: &Accepted| {
-        (&other.metric, &other.job, &other.commit)
-            == (&accepted.metric, &accepted.job, &accepted.commit)
+        (&other.metric, &other.job, &other.commit, other.pull_request)
+            == (&accepted.metric, &accepted.job, &accepted.commit, accepted.pull_request)
     };
     if Epochs::parse(&text)?.accepted.iter().any(same) {
         return Ok(None);
@@ -129,14 +161,37 @@ fn compose(
     if let Ok(landing) = landing::files(tip, &mut index, pages, Some(epochs)) {
         put_landing(tip, landing, &mut change)?;
     }
-    let short = accepted.commit.get(..12).unwrap_or(&accepted.commit);
-    let message = format!("Accept {} since {short}\n", accepted.metric);
+    let message = format!("Accept {} since {since}\n", accepted.metric);
     Ok(Some(Proposal { change, message }))
 }
 
+fn or_nearest(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}
+
+/// A name that no run knows is a slip: it would silence nothing, and nobody would see why.
+fn check_metric(tip: &Tip<'_>, wish: &Wish) -> Result<(), AcceptError> {
+    let mut index = Index::new(tip)?;
+    let mut known = BTreeSet::new();
+    for month in index.months().to_vec() {
+        let lines = index.shard(&month)?.lines();
+        let mut is_whole = true;
+        for line in lines {
+            is_whole &= line.more == 0;
+            known.extend(line.metrics.keys().cloned());
+        }
+        // What does not fit into a line is in the record alone, and cannot be ruled out here.
+        if known.contains(&wish.metric) || !is_whole {
+            return Ok(());
+        }
+    }
+    let meant = nearest(&wish.metric, known.iter().map(String::as_str)).map(str::to_owned);
+    Err(AcceptError::NoMetric { metric: wish.metric.clone(), nearest: meant })
+}
+
 /// The one measured commit that is meant.
-fn commit_of(tip: &Tip<'_>, wish: &Wish) -> Result<CommitSha, AcceptError> {
-    let since = wish.since.to_ascii_lowercase();
+fn commit_of(tip: &Tip<'_>, wish: &Wish, digits: &str) -> Result<CommitSha, AcceptError> {
+    let since = digits.to_ascii_lowercase();
     let is_meant = |line: &&Line| {
         line.metrics.contains_key(&wish.metric)
             && wish.job.as_ref().is_none_or(|job| *job == line.job)
@@ -153,8 +208,8 @@ fn commit_of(tip: &Tip<'_>, wish: &Wish) -> Result<CommitSha, AcceptError> {
     found.sort();
     found.dedup();
     match found.len() {
-        0 => Err(AcceptError::NoCommit { since: wish.since.clone(), metric: wish.metric.clone() }),
+        0 => Err(AcceptError::NoCommit { since: digits.to_owned(), metric: wish.metric.clone() }),
         1 => Ok(found.remove(0)),
-        _ => Err(AcceptError::Several { since: wish.since.clone() }),
+        _ => Err(AcceptError::Several { since: digits.to_owned() }),
     }
 }

@@ -4,6 +4,7 @@ pub mod accept;
 pub mod conversation;
 pub mod doctor;
 pub mod fsck;
+pub mod gate;
 pub mod history;
 pub mod hub;
 mod index;

@@ -1,16 +1,17 @@
 //! `perftrail accept`.
 
 use super::args::AcceptArgs;
-use super::destination::{self, Found};
+use super::destination::{self, Destination, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use super::{Edge, publish};
-use crate::app::accept::{self as app, AcceptError, Wish};
+use crate::app::accept::{self as app, AcceptError, From, Wish};
 use crate::app::publish::Pages;
 use crate::app::publish::retry::Retry;
 use crate::app::watch::Watch;
 use crate::github::RealPause;
 use crate::model::names::is_metric_name;
+use crate::plan::Plan;
 use crate::results::Results;
 use crate::source::git;
 
@@ -21,22 +22,52 @@ const TEXT_MAX: usize = 1000;
 pub(super) fn accept(edge: &Edge, args: &AcceptArgs) -> Result<u8, Failure> {
     let screen = Screen::new(edge.volume, JobOutput::Kept);
     let config = publish::load(edge, args.config.as_deref())?;
-    let Found::There(to) = destination::find(edge, &args.target, &config)? else {
+    let Found::There(mut to) = destination::find(edge, &args.target, &config)? else {
         return Err(publish::not_named());
     };
     let wish = wish(edge, args)?;
+    carry_out(edge, &wish, &mut to, &screen)
+}
+
+/// Accepts what a plan says: somebody wrote so under a pull request.
+pub(super) fn planned(
+    edge: &Edge,
+    plan: &Plan,
+    to: &mut Destination,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let (Some(accept), Some(pull)) = (&plan.accept, &plan.facts.pull_request) else {
+        return Err(Failure::usage("the plan accepts nothing"));
+    };
+    let wish = Wish {
+        metric: accept.metric.clone(),
+        job: None,
+        since: From::PullRequest(pull.number),
+        because: accept.because.clone(),
+        author: accept.author.clone(),
+    };
+    carry_out(edge, &wish, to, screen)
+}
+
+fn carry_out(
+    edge: &Edge,
+    wish: &Wish,
+    to: &mut Destination,
+    screen: &Screen,
+) -> Result<u8, Failure> {
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
+    to.renew(edge).map_err(|error| destination::no_token(&error))?;
     let results = Results::open(&to.to, &to.branch).map_err(|error| usage(&error))?;
     let pause = RealPause::new();
     let mut retry = Retry::new(&pause, to.timeout, &to.to);
-    let done = app::accept(&results, &wish, &Pages::default(), edge.clock.now(), &mut |next| {
+    let done = app::accept(&results, wish, &Pages::default(), edge.clock.now(), &mut |next| {
         retry.wait(next)
     })
     .map_err(|error| match &error {
         AcceptError::Results(_) => Failure::new(ExitCode::NotPublished, &error),
         _ => usage(&error),
     })?;
-    let since = done.since.short();
+    let since = done.since;
     screen.say(&match done.commit {
         Some(commit) => format!("{} is accepted since {since}: commit {commit}", wish.metric),
         None => format!("{} was accepted since {since} before", wish.metric),
@@ -58,7 +89,7 @@ fn wish(edge: &Edge, args: &AcceptArgs) -> Result<Wish, Failure> {
     Ok(Wish {
         metric: args.metric.clone(),
         job: args.job.clone(),
-        since: args.since.clone(),
+        since: From::Commit(args.since.clone()),
         because: because.to_owned(),
         author,
     })

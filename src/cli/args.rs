@@ -14,7 +14,8 @@ use crate::model::metric::Better;
 #[command(
     after_help = "Exit codes: 0 done or nothing to do · 1 internal error · 2 usage or configuration · \
     3 the job failed, or fsck or doctor found faults · 4 regressed, where failing was asked for · \
-    5 may not run here, or another commit is checked out · 6 could not publish. \
+    5 may not run here, or another commit is checked out · 6 could not publish · \
+    7 GitHub gave no answer that is needed. \
     Several at once: 6 before 3 before 4."
 )]
 pub struct Cli {
@@ -62,6 +63,8 @@ pub enum Verb {
     Init(InitArgs),
     /// Say before a long run what would fail after it
     Doctor(DoctorArgs),
+    /// Decide on the event of a workflow: whether to run, what, at which commit; needs no checkout
+    Gate(GateArgs),
     /// The step of a GitHub workflow: reads the Action's inputs from the environment
     Action(ActionArgs),
     /// Print the JSON Schema of a file format
@@ -106,6 +109,9 @@ pub struct RunArgs {
     /// Run this plan instead of making one
     #[arg(long, value_name = "FILE", env = "PERFTRAIL_PLAN", conflicts_with_all = ["job", "job_name", "command", "param", "step"])]
     pub plan: Option<PathBuf>,
+    /// Measure what the plan says once more: which confirmation it is, from 1
+    #[arg(long, value_name = "N", env = "PERFTRAIL_CONFIRM", requires = "plan")]
+    pub confirm: Option<u32>,
     /// Print the plan as JSON and run nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -174,6 +180,9 @@ pub struct PublishArgs {
     /// The plan of these runs: those of which no bundle came are recorded as lost
     #[arg(long, value_name = "FILE", env = "PERFTRAIL_PLAN")]
     pub plan: Option<PathBuf>,
+    /// Which confirmation of the plan's runs these are, from 1
+    #[arg(long, value_name = "N", env = "PERFTRAIL_CONFIRM", requires = "plan")]
+    pub confirm: Option<u32>,
     /// Where to.
     #[command(flatten)]
     pub target: Target,
@@ -431,6 +440,46 @@ pub struct DoctorArgs {
     /// The configuration [default: perftrail.toml here or at the top of the work tree]
     #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
     pub config: Option<PathBuf>,
+    /// What stdout gets
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
+    pub format: ListFormat,
+}
+
+/// `perftrail gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The word that begins a command in a comment
+    #[arg(
+        long,
+        value_name = "WORD",
+        default_value = "/profile",
+        env = "PERFTRAIL_COMMENT_COMMAND"
+    )]
+    pub comment_command: String,
+    /// The only job to run [default: what the event asks for]
+    #[arg(long = "job", value_name = "NAME", env = "PERFTRAIL_JOB")]
+    pub job: Option<String>,
+    /// Set a declared param
+    #[arg(long, value_name = "K=V", env = "PERFTRAIL_PARAM", value_delimiter = '\n')]
+    pub param: Vec<String>,
+    /// How often to measure [default: the job's]
+    #[arg(long, value_name = "N", env = "PERFTRAIL_REPETITIONS")]
+    pub repetitions: Option<u32>,
+    /// Names the machine group
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_MACHINE")]
+    pub machine: Option<String>,
+    /// Sets the runs apart from otherwise equal ones
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_VARIANT")]
+    pub variant: Option<String>,
+    /// The branch, tag or commit to measure, but on pull requests [default: the event's]
+    #[arg(long = "ref", value_name = "REF")]
+    pub reference: Option<String>,
+    /// The configuration's path in the repository [default: perftrail.toml]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Where a schedule looks whether a commit was measured.
+    #[command(flatten)]
+    pub target: Target,
     /// What stdout gets
     #[arg(long, value_enum, default_value_t = ListFormat::Text, env = "PERFTRAIL_FORMAT")]
     pub format: ListFormat,

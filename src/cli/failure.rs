@@ -26,6 +26,8 @@ pub enum ExitCode {
     NotAllowed = 5,
     /// Could not publish.
     NotPublished = 6,
+    /// GitHub gave no answer that is needed to go on.
+    NoAnswer = 7,
 }
 
 impl ExitCode {

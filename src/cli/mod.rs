@@ -13,6 +13,7 @@ mod destination;
 mod doctor;
 mod environment;
 mod fsck;
+mod gate;
 mod history;
 mod import;
 mod init;
@@ -144,6 +145,7 @@ fn dispatch(
         Verb::History(args) => history::history(&edge, &args),
         Verb::Accept(args) => accept::accept(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
+        Verb::Gate(args) => gate::gate(&edge, &args),
         Verb::Action(args) => action::action(&edge, args),
         Verb::Init(args) => init::init(&edge, &args),
         Verb::Doctor(args) => doctor::doctor(&edge, &args),

@@ -8,7 +8,7 @@ use super::args::{FailOn, ListFormat, PublishArgs};
 use super::destination::{self, Destination, Found, Hub};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
-use super::{Edge, print_json};
+use super::{Edge, accept, gate, print_json};
 use crate::analysis::verdict::{Severity, Word};
 use crate::app::hub;
 use crate::app::publish::retry::Retry;
@@ -17,6 +17,7 @@ use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::github::RealPause;
 use crate::model::status::Identity;
+use crate::plan::Plan;
 use crate::record::canonical;
 use crate::report::verdict as words;
 use crate::source::{configuration, git};
@@ -24,7 +25,11 @@ use crate::source::{configuration, git};
 /// Publishes bundles that are there already.
 pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     let screen = edge.screen(JobOutput::Kept);
-    let config = load(edge, args.config.as_deref())?;
+    let plan = args.plan.as_deref().map(|plan| planned(edge, plan)).transpose()?;
+    let config = match &plan {
+        Some(plan) => gate::configuration_of(edge, plan, args.config.as_deref(), None)?,
+        None => load(edge, args.config.as_deref())?,
+    };
     let mut to = match destination::find(edge, &args.target, &config)? {
         Found::There(to) => to,
         Found::Nowhere => {
@@ -33,8 +38,12 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
         }
         Found::NotNamed => return Err(not_named()),
     };
+    if let Some(plan) = plan.filter(|plan| plan.accept.is_some()) {
+        return accept::planned(edge, &plan, &mut to, &screen);
+    }
     let mut options = to.options(Identity::Claimed, edge);
-    options.awaited = args.plan.as_deref().map(|plan| awaited(edge, plan)).transpose()?;
+    options.awaited =
+        args.plan.as_deref().map(|plan| awaited(edge, plan, args.confirm)).transpose()?;
     let bundles: Vec<PathBuf> =
         args.bundles.iter().map(|bundle| edge.folder.join(bundle)).collect();
     let published = put(edge, &bundles, &mut to, options, &screen)?;
@@ -54,8 +63,13 @@ pub(super) fn regressed(fail_on: FailOn, published: &Published) -> ExitCode {
     if fail_on == FailOn::Regressed && fails { ExitCode::Regressed } else { ExitCode::Done }
 }
 
-fn awaited(edge: &Edge, plan: &Path) -> Result<Awaited, Failure> {
-    Awaited::load(&edge.folder.join(plan), &edge.folder, &edge.variables)
+fn planned(edge: &Edge, plan: &Path) -> Result<Plan, Failure> {
+    configuration::load_plan(&edge.folder.join(plan))
+        .map_err(|error| Failure::new(ExitCode::Usage, &error))
+}
+
+fn awaited(edge: &Edge, plan: &Path, confirm: Option<u32>) -> Result<Awaited, Failure> {
+    Awaited::load(&edge.folder.join(plan), &edge.folder, &edge.variables, confirm)
         .map_err(|error| Failure::new(ExitCode::Usage, &error))
 }
 

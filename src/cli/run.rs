@@ -24,7 +24,8 @@ use crate::model::status::Status;
 pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     let screen = edge.screen(job_output(edge.volume, args.format));
     let request = request(edge, args)?;
-    let prepared = app::prepare(request)?;
+    let mut prepared = app::prepare(request)?;
+    prepared.plan.facts.confirm = args.confirm.or(prepared.plan.facts.confirm);
     prepared.remarks.iter().for_each(|remark| screen.detail(remark));
     if args.dry_run {
         let plan =

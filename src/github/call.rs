@@ -8,6 +8,11 @@ use serde::Deserialize;
 
 use super::retry::{Repeat, Trouble};
 
+/// What GitHub gives unless it is asked for something else.
+const JSON: &str = "application/vnd.github+json";
+/// A file's own bytes.
+const RAW: &str = "application/vnd.github.raw+json";
+
 /// A request, ready to be sent as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
@@ -15,6 +20,8 @@ pub(super) struct Call {
     /// Path and query below the API's base.
     pub(super) target: String,
     pub(super) body: Option<serde_json::Value>,
+    /// The form of the answer.
+    pub(super) accept: &'static str,
     /// What it does, for messages: `read the repository o/n`.
     pub(super) doing: String,
     repeat: Repeat,
@@ -24,7 +31,19 @@ impl Call {
     /// A GET of a path whose segments are encoded here.
     pub(super) fn get(segments: &[&str], query: &[(&str, &str)], doing: String) -> Self {
         let target = target(segments, query);
-        Self { method: Method::GET, target, body: None, doing, repeat: Repeat::Freely }
+        Self {
+            method: Method::GET,
+            target,
+            body: None,
+            accept: JSON,
+            doing,
+            repeat: Repeat::Freely,
+        }
+    }
+
+    /// A GET of a file as it is.
+    pub(super) fn get_raw(segments: &[&str], query: &[(&str, &str)], doing: String) -> Self {
+        Self { accept: RAW, ..Self::get(segments, query, doing) }
     }
 
     /// A POST, which is never sent twice unless the first was certainly not acted upon.
@@ -49,7 +68,8 @@ impl Call {
         doing: String,
         repeat: Repeat,
     ) -> Self {
-        Self { method, target: target(segments, &[]), body: Some(body), doing, repeat }
+        let target = target(segments, &[]);
+        Self { method, target, body: Some(body), accept: JSON, doing, repeat }
     }
 
     pub(super) fn repeat(&self) -> Repeat {

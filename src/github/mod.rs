@@ -11,6 +11,7 @@
 mod app;
 mod call;
 mod check;
+mod contents;
 mod conversation;
 mod dispatch;
 mod error;

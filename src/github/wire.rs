@@ -192,7 +192,7 @@ impl Wire {
         let request = http::Request::builder()
             .method(call.method.clone())
             .uri(target)
-            .header(ACCEPT, "application/vnd.github+json");
+            .header(ACCEPT, call.accept);
         let request = self
             .octocrab
             .build_request(request, call.body.as_ref())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Facts, JobSpec, Plan, PlannedRun, ReadError};
+use super::{Acceptance, Facts, JobSpec, Plan, PlannedRun, PullRequest, ReadError};
 use crate::config::params::{TEXT_MAX, text_of};
 use crate::config::problem::{nearest, shown, suggestion};
 use crate::config::{Command, ReadRule, overrides, patterns, scalar};
@@ -19,6 +19,9 @@ use crate::record::reading::ReadAs;
 const RUNS_MAX: usize = 1000;
 /// How often a job is measured, or runs before, at most.
 pub(super) const REPETITIONS_MAX: u32 = 10_000;
+
+/// The longest reason for a change, in characters.
+pub const REASON_MAX: usize = 1000;
 
 const JOB_NAME: &str = "a name: a letter or `_`, then letters, digits, `_` or `-`, at most 40";
 const METRIC_NAME: &str = "a name of letters, digits, `.`, `_` and `-`, at most 80 characters";
@@ -60,6 +63,7 @@ pub(super) fn check(plan: &Plan, plain: &Value) -> Result<(), ReadError> {
     unknown_key(plain, &known, "the plan")?;
     expect(plan.version >= 1, "version", &plan.version, "1 or more")?;
     facts(&plan.facts)?;
+    plan.accept.as_ref().map_or(Ok(()), |one| accept(one, plan))?;
     let count = plan.runs.len();
     expect(count <= RUNS_MAX, "runs", &format!("{count} long"), "at most 1000 runs")?;
     for (i, run) in plan.runs.iter().enumerate() {
@@ -120,7 +124,55 @@ fn facts(facts: &Facts) -> Result<(), Fault> {
     let fits = (1..=METRIC_NAME_MAX).contains(&variant.len()) && !has_control(variant);
     expect(fits, "facts.variant", &variant, "1 to 80 characters")?;
     let begin = Timestamp::UNIX_EPOCH;
-    expect(facts.planned >= begin, "facts.planned", &facts.planned, "a time after 1970")
+    expect(facts.planned >= begin, "facts.planned", &facts.planned, "a time after 1970")?;
+    facts.pull_request.as_ref().map_or(Ok(()), |pull| pull_request(pull, facts))
+}
+
+fn pull_request(pull: &PullRequest, facts: &Facts) -> Result<(), Fault> {
+    let place = |key: &str| format!("facts.pull_request.{key}");
+    expect(pull.number > 0, &place("number"), &pull.number, "1 or more")?;
+    let is_head = facts.commit.as_ref() == Some(&pull.head);
+    expect(is_head, &place("head"), &pull.head, "the commit of `facts.commit`")?;
+    for (key, branch) in [("head_branch", &pull.head_branch), ("base_branch", &pull.base_branch)] {
+        expect(is_reference(branch), &place(key), branch, "the name of a branch")?;
+    }
+    if let Some(name) = &pull.head_repository {
+        let fits =
+            name.split_once('/').is_some_and(|(owner, name)| is_login(owner) && is_login(name));
+        expect(fits, &place("head_repository"), name, "`owner/name`")?;
+    }
+    if let Some(asking) = &pull.comment {
+        expect(is_login(&asking.author), &place("comment.author"), &asking.author, "a login")?;
+    }
+    if let Some(against) = &pull.against {
+        let fits = is_reference(&against.reference);
+        expect(fits, &place("against.reference"), &against.reference, "a branch, tag or commit")?;
+    }
+    Ok(())
+}
+
+fn accept(accept: &Acceptance, plan: &Plan) -> Result<(), Fault> {
+    expect(is_metric_name(&accept.metric), "accept.metric", &accept.metric, METRIC_NAME)?;
+    expect(is_login(&accept.author), "accept.author", &accept.author, "a login")?;
+    let fits = (1..=REASON_MAX).contains(&accept.because.chars().count());
+    let fits = fits && !accept.because.trim().is_empty() && !has_control(&accept.because);
+    expect(fits, "accept.because", &accept.because, "1 to 1000 characters")?;
+    let fits = plan.runs.is_empty() && plan.facts.pull_request.is_some();
+    expect(fits, "accept", &accept.metric, "a plan of a pull request without runs")
+}
+
+/// A login, or the name of a repository.
+fn is_login(text: &str) -> bool {
+    let known = |c: u8| c.is_ascii_alphanumeric() || b"-_.[]".contains(&c);
+    (1..=100).contains(&text.len()) && text.bytes().all(known) && text.bytes().any(|c| c != b'.')
+}
+
+/// What git may take for a branch, a tag or a commit.
+fn is_reference(text: &str) -> bool {
+    (1..=255).contains(&text.len())
+        && !text.starts_with(['-', '/'])
+        && !text.contains("..")
+        && !text.chars().any(|c| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c))
 }
 
 fn one(run: &PlannedRun) -> Result<(), Fault> {

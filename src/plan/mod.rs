@@ -7,6 +7,7 @@ mod check;
 pub mod environment;
 pub mod files;
 pub mod hints;
+pub mod pull_request;
 pub mod render;
 pub mod resolve;
 mod seconds;
@@ -22,11 +23,13 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Command, CountRule, KeepRule, Profiler, ReadRule, Step};
 use crate::model::names::CommitSha;
 use crate::model::param::Param;
+use crate::record::canonical;
 
 #[cfg(test)]
 mod tests;
 
-pub use check::Fault;
+pub use check::{Fault, REASON_MAX};
+pub use pull_request::{Acceptance, Against, Asking, MeasuredBy, PullRequest};
 pub use render::{RenderError, Surroundings};
 pub use resolve::{PlanError, make};
 
@@ -48,6 +51,15 @@ pub struct Facts {
     pub variant: Option<String>,
     /// When the plan was made.
     pub planned: Timestamp,
+    /// The pull request that the runs act for; `None` for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequest>,
+    /// The run of the service that measures, where it is not the one that made the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<MeasuredBy>,
+    /// Which confirmation of the runs this is, from 1; `None` for the runs themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<u32>,
 }
 
 /// Everything that will run, in order.
@@ -59,6 +71,9 @@ pub struct Plan {
     pub facts: Facts,
     /// The runs; empty when no job is for this event.
     pub runs: Vec<PlannedRun>,
+    /// A change to be accepted instead of running anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accept: Option<Acceptance>,
 }
 
 /// One job with one set of params.
@@ -151,6 +166,21 @@ impl Plan {
     /// When it cannot be written as JSON, which a number that is not finite would cause.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
+    }
+
+    /// Equal for plans of the same jobs, params and variant, whatever the commit: for names of
+    /// artifacts and concurrency groups.
+    pub fn key(&self) -> String {
+        let run = |run: &PlannedRun| {
+            let params: BTreeMap<_, _> =
+                run.params.iter().map(|(name, param)| (name, &param.value)).collect();
+            serde_json::json!({ "job": run.job.name, "params": params })
+        };
+        let runs: Vec<_> = self.runs.iter().map(run).collect();
+        let whole = serde_json::json!({ "runs": runs, "variant": self.facts.variant });
+        let mut key = canonical::digest_of(&whole);
+        key.truncate(12);
+        key
     }
 
     /// Reads a plan.

@@ -124,7 +124,7 @@ pub fn make(config: &Config, overrides: &Overrides, facts: &Facts) -> Result<Pla
         .into_iter()
         .map(|job| planned(job, overrides, &judged))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(Plan { version: VERSION, facts: facts.clone(), runs })
+    Ok(Plan { version: VERSION, facts: facts.clone(), runs, accept: None })
 }
 
 fn judged(config: &Config) -> Vec<String> {

@@ -41,6 +41,9 @@ fn facts(event: &str) -> Facts {
         run_number: Some(7),
         variant: None,
         planned: "2026-11-30T23:59:58Z".parse().expect("a time"),
+        pull_request: None,
+        measured_by: None,
+        confirm: None,
     }
 }
 
@@ -228,4 +231,79 @@ proptest! {
         let command = with_text("p {x}", &value);
         prop_assert_eq!(command, Ok(format!("p {}", crate::config::quote::quote(&value))));
     }
+}
+
+fn pull_request() -> PullRequest {
+    PullRequest {
+        number: 7,
+        head: CommitSha::parse(&"ab".repeat(20)).expect("a commit"),
+        head_branch: "faster/\u{e9}".to_owned(),
+        head_repository: Some("eve/model".to_owned()),
+        is_fork: true,
+        base: CommitSha::parse(&"0".repeat(40)).expect("a commit"),
+        base_branch: "main".to_owned(),
+        comment: Some(Asking { id: 1, author: "ada".to_owned() }),
+        against: None,
+    }
+}
+
+#[test]
+fn a_plan_knows_its_pull_request_and_older_plans_have_none() {
+    let mut facts = facts("issue_comment");
+    let plain = make(&config(), &Overrides::default(), &facts).expect("a plan");
+    let text = plain.to_json().expect("JSON");
+    assert!(!text.contains("pull_request") && !text.contains("accept"), "{text}");
+    facts.pull_request = Some(pull_request());
+    let plan = make(&config(), &Overrides::default(), &facts).expect("a plan");
+    assert_eq!(Plan::from_json(&plan.to_json().expect("JSON")).expect("a plan"), plan);
+    assert_eq!(pull_request().reference(), "refs/pull/7/head");
+    let branch = PullRequest { is_fork: false, ..pull_request() };
+    assert_eq!(branch.reference(), "refs/heads/faster/\u{e9}");
+}
+
+#[test]
+fn a_pull_request_that_no_server_has_is_refused() {
+    let refused = |change: &dyn Fn(&mut Plan)| {
+        let facts = Facts { pull_request: Some(pull_request()), ..facts("issue_comment") };
+        let mut plan = make(&config(), &Overrides::default(), &facts).expect("a plan");
+        change(&mut plan);
+        let read = Plan::from_json(&plan.to_json().expect("JSON"));
+        read.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let pull = |change: fn(&mut PullRequest)| {
+        refused(&|plan| plan.facts.pull_request.iter_mut().for_each(change))
+    };
+    let accepting = |because: &str, empty: bool| {
+        refused(&|plan| {
+            let (metric, author) = ("cpu_time".to_owned(), "ada".to_owned());
+            plan.accept = Some(Acceptance { metric, because: because.to_owned(), author });
+            if empty {
+                plan.runs.clear();
+            }
+        })
+    };
+    assert_eq!(accepting("it does more", true), "");
+    insta::assert_snapshot!(
+        [
+            pull(|pull| pull.number = 0),
+            pull(|pull| pull.head = pull.base.clone()),
+            pull(|pull| pull.head_branch = "a b".to_owned()),
+            pull(|pull| pull.base_branch = "--upload-pack=x".to_owned()),
+            pull(|pull| pull.head_repository = Some("../..".to_owned())),
+            pull(|pull| pull.comment = Some(Asking { id: 1, author: "a\u{1b}[31m".to_owned() })),
+            accepting("it does more", false),
+            accepting(" ", true),
+        ]
+        .join("\n"),
+        @r"
+        `facts.pull_request.number` is `0`, expected 1 or more
+        `facts.pull_request.head` is `0000000000000000000000000000000000000000`, expected the commit of `facts.commit`
+        `facts.pull_request.head_branch` is `a b`, expected the name of a branch
+        `facts.pull_request.base_branch` is `--upload-pack=x`, expected the name of a branch
+        `facts.pull_request.head_repository` is `../..`, expected `owner/name`
+        `facts.pull_request.comment.author` is `a\u{1b}[31m`, expected a login
+        `accept` is `cpu_time`, expected a plan of a pull request without runs
+        `accept.because` is ` `, expected 1 to 1000 characters
+        "
+    );
 }

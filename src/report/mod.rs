@@ -7,6 +7,7 @@
 //! and short, `escape` makes it inert in each output language.
 
 pub mod against;
+pub mod answer;
 mod axis;
 mod call_tree;
 mod chart;

@@ -48,7 +48,7 @@ fn of_push(push: &Push, rules: &Triggers, changed: Option<&[String]>) -> Decisio
     Decision::Run
 }
 
-fn matches(globs: &[String], text: &str) -> bool {
+pub(super) fn matches(globs: &[String], text: &str) -> bool {
     let mut set = GlobSetBuilder::new();
     for glob in globs.iter().filter_map(|glob| patterns::glob(glob).ok()) {
         set.add(glob);

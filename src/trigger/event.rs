@@ -52,6 +52,14 @@ pub enum TriggerError {
         /// The event.
         event: String,
     },
+    /// Nothing is known of such an event.
+    #[error(
+        "nothing is decided for the event `{event}`; known are issue_comment, pull_request, workflow_run, workflow_dispatch, schedule, push and repository_dispatch"
+    )]
+    Unknown {
+        /// The event.
+        event: String,
+    },
     /// The payload is no JSON of the event's shape.
     #[error("the payload of the event `{event}` cannot be read: {source}")]
     Payload {

@@ -22,6 +22,7 @@ mod example;
 #[path = "support/github/mod.rs"]
 mod fake_github;
 mod fsck;
+mod gate;
 mod git_server;
 mod github;
 mod github_pulls;

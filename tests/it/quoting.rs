@@ -110,6 +110,9 @@ fn filled(run: &str, value: &str) -> Option<config::Command> {
         run_number: None,
         variant: None,
         planned: "2026-01-01T00:00:00Z".parse().expect("a time"),
+        pull_request: None,
+        measured_by: None,
+        confirm: None,
     };
     let plan = plan::make(&config, &overrides, &facts).expect("a plan");
     let around = Surroundings {

@@ -237,8 +237,13 @@ fn told(change: &ChangePoint, verdict: &mut MetricVerdict) {
     }
 }
 
-/// Says the word and how loud it is.
-pub(super) fn conclude(verdict: &mut MetricVerdict, rule: Option<&MetricRule>, run: &Line) {
+/// Says the word and how loud it is. A change that people accepted is silent, for that reason.
+pub(super) fn conclude(
+    verdict: &mut MetricVerdict,
+    rule: Option<&MetricRule>,
+    accepted: Option<String>,
+    run: &Line,
+) {
     let (Some(value), Some(baseline)) = (verdict.value, verdict.baseline.clone()) else {
         return;
     };
@@ -268,7 +273,7 @@ pub(super) fn conclude(verdict: &mut MetricVerdict, rule: Option<&MetricRule>, r
     if matches!(verdict.evidence, Evidence::Unusual { runs: 1 } | Evidence::Provisional) {
         verdict.caveats.push(Caveat::OneRun);
     }
-    verdict.ignored = rule.and_then(|rule| ignored(rule, run));
+    verdict.ignored = accepted.or_else(|| rule.and_then(|rule| ignored(rule, run)));
     if worse && verdict.ignored.is_none() {
         verdict.severity = severity(verdict, level, now);
     }

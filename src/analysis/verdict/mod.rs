@@ -11,7 +11,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::histories::{Rules, Standing};
+use super::histories::{Rules, Standing, accepted_for};
 use super::history::Effect;
 use super::history::judgement::{Limits, State};
 use crate::config::MetricRule;
@@ -236,7 +236,8 @@ pub fn verdict(lines: &[&Line], run: &Line, facts: &Facts, judging: &Judging) ->
     discover(&mut metrics);
     for verdict in &mut metrics {
         let rule = judging.metrics.iter().find(|rule| rule.name == verdict.metric);
-        metric::conclude(verdict, rule, run);
+        let accepted = accepted_for(run, &verdict.metric, &judging.rules.epochs).map(str::to_owned);
+        metric::conclude(verdict, rule, accepted, run);
     }
     let short = run
         .metrics

@@ -19,6 +19,9 @@ use crate::record::{
 use crate::source::configuration::{self, ConfigurationError};
 use crate::source::git;
 
+/// So many attempts back may be the one that measured.
+const ATTEMPTS_MAX: u32 = 20;
+
 /// Why most of such a record is empty.
 const WHY: &str = "no bundle of this run came";
 
@@ -26,8 +29,25 @@ const WHY: &str = "no bundle of this run came";
 #[derive(Clone, Debug)]
 pub struct Awaited {
     file: PathBuf,
-    /// What stands for each of its runs of which no bundle came.
-    lost: Vec<ReadRecord>,
+    /// What is known of each of its runs before a bundle is looked at.
+    runs: Vec<Expected>,
+    /// Whether the runs act for a pull request, whose author is not trusted.
+    is_for_pull_request: bool,
+    /// Whether another job than the one that publishes left the bundles.
+    is_of_another_job: bool,
+}
+
+/// What is known of a run before its bundle is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    /// What stands for it when no bundle comes.
+    pub(super) lost: ReadRecord,
+    /// The names that it may bear: one for each attempt so far; empty where nothing decides it.
+    pub(super) names: Vec<String>,
+    /// Whether the configuration names its machine group.
+    pub(super) names_machine: bool,
+    /// Whether another workflow planned it anew: the time of planning is its own.
+    pub(super) is_elsewhere: bool,
 }
 
 /// Why nothing can be said of the runs of a plan.
@@ -50,7 +70,8 @@ pub enum AwaitedError {
 }
 
 impl Awaited {
-    /// Reads the plan in `file`. `folder` and `variables` tell whose plan it is.
+    /// Reads the plan in `file`. `folder` and `variables` tell whose plan it is, `confirm` which
+    /// confirmation of its runs is published.
     ///
     /// # Errors
     /// When it is none that can be used.
@@ -58,21 +79,46 @@ impl Awaited {
         file: &Path,
         folder: &Path,
         variables: &[(OsString, OsString)],
+        confirm: Option<u32>,
     ) -> Result<Self, AwaitedError> {
-        let plan = configuration::load_plan(file)?;
+        let mut plan = configuration::load_plan(file)?;
+        plan.facts.confirm = confirm.or(plan.facts.confirm);
         let actions = Actions::from_variables(&prepare::texts(variables));
         let repository =
             actions.as_ref().map_or_else(|| git::describe(folder).repository, Actions::repository);
         let drafter = Drafter { plan: &plan, repository, actions };
         let redactor = redactor(variables);
-        let lost = plan.runs.iter().map(|planned| {
+        let runs = plan.runs.iter().map(|planned| {
             let mut record = drafter.draft(planned);
             redactor.clean(&mut record);
             record.run.digest = Some(canonical::record_digest(&record)?);
-            read::read(&canonical::pretty(&record)?)
-                .map_err(|source| AwaitedError::Record { file: file.to_owned(), source })
+            let lost = read::read(&canonical::pretty(&record)?)
+                .map_err(|source| AwaitedError::Record { file: file.to_owned(), source })?;
+            Ok(Expected {
+                lost,
+                names: drafter.names(planned),
+                names_machine: planned.job.machine.is_some(),
+                is_elsewhere: plan.facts.measured_by.is_some(),
+            })
         });
-        Ok(Self { file: file.to_owned(), lost: lost.collect::<Result<_, _>>()? })
+        Ok(Self {
+            file: file.to_owned(),
+            runs: runs.collect::<Result<_, AwaitedError>>()?,
+            is_for_pull_request: plan.facts.pull_request.is_some(),
+            is_of_another_job: drafter.actions.is_some(),
+        })
+    }
+
+    /// Whether the author of what ran is trusted not to harm those who open its pages.
+    pub(super) fn is_trusted(&self) -> bool {
+        !self.is_for_pull_request
+    }
+
+    /// What is known of the runs where nothing of their bundles is trusted; `None` where whoever
+    /// publishes answers for them.
+    pub(super) fn expected(&self) -> Option<&[Expected]> {
+        let strict = self.is_of_another_job || self.is_for_pull_request;
+        strict.then_some(self.runs.as_slice())
     }
 
     /// The plan's file.
@@ -82,23 +128,29 @@ impl Awaited {
 
     /// Whether `record` is of a run of this plan.
     pub(super) fn holds(&self, record: &Record) -> bool {
-        self.lost.iter().any(|lost| is_of(record, &lost.record))
+        self.runs.iter().any(|run| run.is_of(record))
     }
 
     /// What stands for the runs of the plan of which none of `bundles` came.
     pub(super) fn missing(&self, bundles: &[Bundle]) -> Vec<Bundle> {
-        let came = |lost: &ReadRecord| {
-            bundles.iter().any(|bundle| is_of(&bundle.record.record, &lost.record))
-        };
-        let missing = self.lost.iter().filter(|lost| !came(lost));
+        let came = |run: &Expected| bundles.iter().any(|bundle| run.is_of(&bundle.record.record));
+        let missing = self.runs.iter().filter(|run| !came(run));
         missing
-            .map(|lost| Bundle {
+            .map(|run| Bundle {
                 folder: self.file.clone(),
-                record: lost.clone(),
+                record: run.lost.clone(),
                 files: Vec::new(),
                 refused: Vec::new(),
             })
             .collect()
+    }
+}
+
+impl Expected {
+    /// Whether `record` is of this run.
+    fn is_of(&self, record: &Record) -> bool {
+        let lost = &self.lost.record;
+        is_of(record, lost) || (self.is_elsewhere && is_of_job(record, lost))
     }
 }
 
@@ -111,10 +163,13 @@ struct Drafter<'a> {
 
 impl Drafter<'_> {
     fn draft(&self, planned: &PlannedRun) -> Record {
+        let mut commit = Commit::known_by_id(self.plan.facts.commit.clone(), WHY);
+        let mut trigger = self.trigger();
+        prepare::act_for(self.plan.facts.pull_request.as_ref(), &mut trigger, &mut commit);
         let facts = Facts {
             repository: self.repository.clone(),
-            commit: Commit::known_by_id(self.plan.facts.commit.clone(), WHY),
-            trigger: self.trigger(),
+            commit,
+            trigger,
             identity: Identity::Planned,
             machine: Machine {
                 fingerprint: String::new(),
@@ -144,13 +199,13 @@ impl Drafter<'_> {
     fn id(&self, planned: &PlannedRun) -> String {
         let facts = &self.plan.facts;
         let apart = differing(&planned.params);
-        let service = self.of_this_event().and_then(prepare::service);
+        let service = self.service();
         let mut name = RunName {
             origin: service.unwrap_or(Origin::Local { at: facts.planned, random: 0 }),
             job: &planned.job.name,
             params: &apart,
             variant: facts.variant.as_deref(),
-            confirm: None,
+            confirm: self.plan.facts.confirm,
         };
         if service.is_none() {
             let digest =
@@ -159,6 +214,34 @@ impl Drafter<'_> {
             name.origin = Origin::Local { at: facts.planned, random };
         }
         name.id()
+    }
+
+    /// The names that the run may bear: the attempt that measured may be older than the one that
+    /// publishes.
+    fn names(&self, planned: &PlannedRun) -> Vec<String> {
+        let Some(Origin::Service { event, run_id, attempt }) = self.service() else {
+            return Vec::new();
+        };
+        let apart = differing(&planned.params);
+        let name = |attempt| RunName {
+            origin: Origin::Service { event, run_id, attempt },
+            job: &planned.job.name,
+            params: &apart,
+            variant: self.plan.facts.variant.as_deref(),
+            confirm: self.plan.facts.confirm,
+        };
+        let oldest = attempt.saturating_sub(ATTEMPTS_MAX).max(1);
+        (oldest..=attempt).rev().map(|attempt| name(attempt).id()).collect()
+    }
+
+    /// The run of the service that measured; `None` by hand.
+    fn service(&self) -> Option<Origin<'static>> {
+        let facts = &self.plan.facts;
+        match &facts.measured_by {
+            Some(by) => prepare::service_of(&facts.event, by.run_id, by.attempt)
+                .filter(|_| self.actions.is_some()),
+            None => self.of_this_event().and_then(prepare::service),
+        }
     }
 
     /// The workflow that we are in, where it is the one that was planned.
@@ -170,13 +253,25 @@ impl Drafter<'_> {
     }
 
     fn trigger(&self) -> Trigger {
+        let facts = &self.plan.facts;
+        if let (Some(by), Some(actions)) = (&facts.measured_by, &self.actions) {
+            let of = Actions {
+                event: facts.event.clone(),
+                run_id: by.run_id,
+                attempt: by.attempt,
+                run_number: Some(by.run_number),
+                actor: by.actor.clone(),
+                ..actions.clone()
+            };
+            return of.trigger();
+        }
         self.of_this_event().map_or_else(
             || Trigger {
-                event: self.plan.facts.event.clone(),
+                event: facts.event.clone(),
                 actor: None,
                 run_url: None,
                 run_id: None,
-                run_number: self.plan.facts.run_number,
+                run_number: facts.run_number,
                 attempt: None,
                 pull_request: None,
             },
@@ -188,8 +283,12 @@ impl Drafter<'_> {
 /// Whether `here` is of the plan that `there` was made from, whatever it says more. A job may add
 /// params to those that were planned, and never changes one.
 pub(super) fn is_of(here: &Record, there: &Record) -> bool {
-    here.run.planned == there.run.planned
-        && here.commit.sha == there.commit.sha
+    here.run.planned == there.run.planned && is_of_job(here, there)
+}
+
+/// The same, whenever it was planned.
+pub(super) fn is_of_job(here: &Record, there: &Record) -> bool {
+    here.commit.sha == there.commit.sha
         && here.run.job == there.run.job
         && here.run.variant == there.run.variant
         && there.params.iter().all(|(name, param)| here.params.get(name) == Some(param))

@@ -5,6 +5,7 @@
 //! tip. Nothing is read from a bundle without being checked, and no bundle is ever changed.
 
 pub(super) mod compose;
+mod hostile;
 pub(super) mod landing;
 mod lost;
 mod message;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+pub use hostile::Suspicion;
 pub use lost::{Awaited, AwaitedError};
 pub use pages::{Made, Pages};
 pub use place::Conflict;
@@ -116,6 +118,9 @@ pub enum WhyRefused {
     /// It is no bundle that can be used.
     #[error(transparent)]
     Bundle(#[from] ReadError),
+    /// It is not what is known of its run, or holds what no run leaves.
+    #[error("nothing of it is published: {0}")]
+    Suspicion(#[from] Suspicion),
     /// Another run stands in its place.
     #[error(transparent)]
     Conflict(#[from] Conflict),
@@ -167,9 +172,19 @@ pub fn publish(
     options: &Options,
     patience: &mut Patience<'_>,
 ) -> Result<Published, PublishError> {
-    let Found { bundles, refused, mut notices } = read_all(paths, options.awaited.is_some())?;
     let awaited = options.awaited.as_ref();
-    let missing = awaited.map_or_else(Vec::new, |awaited| awaited.missing(&bundles));
+    let options = &Options {
+        trusted: options.trusted && awaited.is_none_or(Awaited::is_trusted),
+        ..options.clone()
+    };
+    let mut found = read_all(paths, awaited.is_some())?;
+    if let Some(expected) = awaited.and_then(Awaited::expected) {
+        found.suspect(expected, options.now);
+    }
+    let Found { bundles, refused, mut notices } = found;
+    // Of what was refused nobody knows which run it would have been.
+    let missing = awaited.filter(|_| refused.is_empty());
+    let missing = missing.map_or_else(Vec::new, |awaited| awaited.missing(&bundles));
     if bundles.is_empty() && missing.is_empty() {
         return Ok(Published { refused, notices, ..Published::default() });
     }
@@ -201,6 +216,35 @@ struct Found {
     bundles: Vec<Bundle>,
     refused: Vec<RefusedBundle>,
     notices: Vec<String>,
+}
+
+impl Found {
+    /// Refuses every bundle that is not what is known of its run.
+    fn suspect(&mut self, expected: &[lost::Expected], now: Timestamp) {
+        let mut seen = std::collections::BTreeMap::new();
+        let checked: Vec<_> = std::mem::take(&mut self.bundles)
+            .into_iter()
+            .map(|bundle| {
+                let place = hostile::check(&bundle, expected, now);
+                if let Ok(place) = &place {
+                    *seen.entry(*place).or_insert(0) += 1;
+                }
+                (bundle, place)
+            })
+            .collect();
+        for (bundle, place) in checked {
+            let place = place.and_then(|place| match seen.get(&place) {
+                Some(1) => Ok(()),
+                _ => Err(Suspicion::Twice),
+            });
+            match place {
+                Ok(()) => self.bundles.push(bundle),
+                Err(why) => {
+                    self.refused.push(RefusedBundle { bundle: bundle.folder, why: why.into() });
+                }
+            }
+        }
+    }
 }
 
 /// Reads every bundle; a folder named twice is read once. A path without any is an error, unless

@@ -191,7 +191,9 @@ fn new_bundle(
             .unwrap_or(Origin::Local { at: prepared.clock.now(), random: clock::chance() });
         let variant = prepared.plan.facts.variant.as_deref();
         let job = &redactor.name(&planned.job.name);
-        let id = RunName { origin, job, params: &apart, variant, confirm: None }.id();
+        let id =
+            RunName { origin, job, params: &apart, variant, confirm: prepared.plan.facts.confirm }
+                .id();
         tries += 1;
         match BundleWriter::create(&prepared.output, &id, redactor.clone()) {
             Ok(bundle) => return Ok((bundle, id)),

@@ -103,12 +103,17 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
             run_number: trigger.run_number,
             variant: request.variant.clone(),
             planned: request.clock.now(),
+            pull_request: None,
+            measured_by: None,
+            confirm: None,
         };
         let identity = identity(&request, &texts);
         (plan::make(&found.config, &request.overrides, &facts)?, identity)
     };
     let repository =
         actions.as_ref().map_or_else(|| source.repository.clone(), Actions::repository);
+    let mut trigger = trigger;
+    act_for(plan.facts.pull_request.as_ref(), &mut trigger, &mut source.commit);
     Ok(Prepared {
         remarks: remarks(&source, found.file.as_deref(), bare),
         service: actions.as_ref().and_then(service),
@@ -198,6 +203,18 @@ fn planned_before(path: &Path, source: &Source) -> Result<Plan, RunError> {
     Err(RunError::OtherCommit { planned: name(plan.facts.commit.as_ref()), found: name(found) })
 }
 
+/// What a record says of the pull request that its run acts for: a checked-out commit has no branch.
+pub(in crate::app) fn act_for(
+    pull_request: Option<&plan::PullRequest>,
+    trigger: &mut Trigger,
+    commit: &mut Commit,
+) {
+    let Some(pull_request) = pull_request else { return };
+    trigger.pull_request = Some(pull_request.number);
+    commit.reference = Some(pull_request.reference());
+    commit.unknown.remove("ref");
+}
+
 /// Variables that are text; the others bear nothing that we read.
 pub(in crate::app) fn texts(variables: &[(OsString, OsString)]) -> BTreeMap<String, String> {
     variables
@@ -220,6 +237,15 @@ fn local_trigger() -> Trigger {
 
 /// The events whose names may stand in a run's name; another one counts as started by hand.
 pub(in crate::app) fn service(actions: &Actions) -> Option<Origin<'static>> {
+    service_of(&actions.event, actions.run_id, actions.attempt)
+}
+
+/// The same, of any run of the service.
+pub(in crate::app) fn service_of(
+    event: &str,
+    run_id: u64,
+    attempt: u32,
+) -> Option<Origin<'static>> {
     const EVENTS: [&str; 8] = [
         "schedule",
         "push",
@@ -230,8 +256,8 @@ pub(in crate::app) fn service(actions: &Actions) -> Option<Origin<'static>> {
         "workflow_run",
         "workflow_call",
     ];
-    let event = EVENTS.into_iter().find(|event| *event == actions.event)?;
-    Some(Origin::Service { event, run_id: actions.run_id, attempt: actions.attempt })
+    let event = EVENTS.into_iter().find(|known| *known == event)?;
+    Some(Origin::Service { event, run_id, attempt })
 }
 
 fn shell(variables: &BTreeMap<String, String>) -> ShellKind {

@@ -3,24 +3,18 @@
 use std::path::PathBuf;
 
 use super::super::failure::{ExitCode, Failure};
+use super::super::gate::{self as shared, Wants, is_measured, payload};
 use super::super::run::{additional, params, profiler, timeout, variant};
 use super::{OUTPUT, Step, broken};
 use crate::app::run::{self as app, Prepared, Request};
-use crate::app::runs::{self, Query};
 use crate::app::watch::Watch;
 use crate::config::Command;
 use crate::config::overrides::{BareCommand, Overrides};
 use crate::measure::MeterKind;
 use crate::model::names::CommitSha;
-use crate::model::status::Status;
 use crate::plan::Plan;
-use crate::record::canonical;
-use crate::results::Results;
 use crate::source::git;
 use crate::trigger::{self, Asked, Decision, Trigger, TriggerError};
-
-/// A larger payload is not read: GitHub sends none.
-const PAYLOAD_MAX: u64 = 32 << 20;
 
 /// What the gate decided.
 pub(super) enum Gated {
@@ -33,10 +27,35 @@ pub(super) enum Gated {
     },
 }
 
+/// Only decides: for jobs of their own that measure and publish. Needs no checkout, and decides on
+/// more events than one step may do everything for.
+pub(super) fn only(step: &Step) -> Result<u8, Failure> {
+    let request = request(step, &Asked::default())?;
+    let own = |name: &str| step.inputs.get(name).map(str::to_owned);
+    let decision = shared::decide(
+        &Wants {
+            edge: &step.edge,
+            publisher: &step.publisher,
+            target: step.target(),
+            word: own("comment-command").unwrap_or_else(|| "/profile".to_owned()),
+            config: request.config,
+            overrides: request.overrides,
+            variant: request.variant,
+            reference: own("ref"),
+            token: own("github-token"),
+        },
+        &step.screen,
+    )?;
+    shared::tell(&decision, &step.files, &step.screen)?;
+    Ok(ExitCode::Done as u8)
+}
+
 /// Reads the event and makes the plan, or says why not.
 pub(super) fn gate(step: &Step) -> Result<Gated, Failure> {
     let event = step.texts.get("GITHUB_EVENT_NAME").map_or("", String::as_str);
-    let trigger = trigger::read(event, &payload(step)?).map_err(|error| not_here(&error))?;
+    let trigger =
+        trigger::read(event, &payload(step.texts.get("GITHUB_EVENT_PATH").map(String::as_str))?)
+            .map_err(|error| not_here(&error))?;
     let asked = match &trigger {
         Trigger::Dispatch(asked) | Trigger::Repository(asked) => asked.clone(),
         Trigger::Schedule | Trigger::Push(_) => Asked::default(),
@@ -61,7 +80,13 @@ pub(super) fn gate(step: &Step) -> Result<Gated, Failure> {
     }
     if trigger == Trigger::Schedule
         && prepared.config.triggers.skip_unchanged
-        && is_measured(step, &prepared)
+        && is_measured(
+            &step.publisher,
+            &step.target(),
+            &prepared.config,
+            &prepared.plan,
+            &step.screen,
+        )
     {
         let reason = "a schedule has measured this commit already".to_owned();
         return nothing(step, reason, head);
@@ -98,18 +123,8 @@ fn not_here(error: &TriggerError) -> Failure {
              (`command: run`, or setup/action.yml and `perftrail run`), one that publishes \
              (`command: publish`); docs/action.md shows them",
         ),
+        TriggerError::Unknown { .. } => Failure::new(ExitCode::NotAllowed, error),
         TriggerError::Payload { .. } => Failure::new(ExitCode::Usage, error),
-    }
-}
-
-fn payload(step: &Step) -> Result<Vec<u8>, Failure> {
-    let Some(path) = step.texts.get("GITHUB_EVENT_PATH") else { return Ok(Vec::new()) };
-    match std::fs::metadata(path) {
-        Ok(found) if found.len() <= PAYLOAD_MAX => std::fs::read(path).map_err(|error| {
-            Failure::new(ExitCode::Internal, &error).with_help(format!("{path} is the event"))
-        }),
-        Ok(_) => Err(Failure::usage(format!("the event in {path} is larger than any of GitHub's"))),
-        Err(_) => Ok(Vec::new()),
     }
 }
 
@@ -193,31 +208,6 @@ fn changed(step: &Step, trigger: &Trigger, head: Option<&CommitSha>) -> Option<V
     }
 }
 
-/// Whether the results hold a successful scheduled run of every planned job at this commit. What
-/// cannot be read holds nothing.
-fn is_measured(step: &Step, prepared: &Prepared) -> bool {
-    let lines = || -> Option<Vec<crate::record::index::Line>> {
-        let to = super::destination::find(&step.publisher, &step.target(), &prepared.config);
-        let to = to.ok()?.place()?;
-        let results = Results::open(&to.to, &to.branch).ok()?;
-        let query = Query { status: Some(Status::Succeeded), ..Query::default() };
-        Some(runs::runs(&results, &query).ok()?.lines)
-    };
-    let Some(lines) = lines() else {
-        step.screen
-            .detail("the results cannot be read, so whether this commit was measured is not known");
-        return false;
-    };
-    prepared.plan.runs.iter().all(|planned| {
-        lines.iter().any(|line| {
-            line.job == planned.job.name
-                && line.event == "schedule"
-                && line.commit == prepared.plan.facts.commit
-                && line.variant == prepared.plan.facts.variant
-        })
-    })
-}
-
 fn nothing(step: &Step, reason: String, commit: Option<CommitSha>) -> Result<Gated, Failure> {
     let outputs = [
         ("action", "none".to_owned()),
@@ -238,23 +228,7 @@ fn tell_run(step: &Step, plan: &Plan) -> Result<(), Failure> {
         ("reason", String::new()),
         ("plan", serde_json::to_string(plan).map_err(json)?),
         ("commit", commit),
-        ("key", key(plan)),
+        ("key", plan.key()),
     ];
     step.files.outputs(&outputs).map_err(|error| broken(&error))
-}
-
-/// Equal for plans of the same jobs, params and variant, whatever the commit: for names of
-/// artifacts and concurrency groups.
-fn key(plan: &Plan) -> String {
-    let runs: Vec<_> = plan
-        .runs
-        .iter()
-        .map(|run| {
-            let params: std::collections::BTreeMap<_, _> =
-                run.params.iter().map(|(name, param)| (name, &param.value)).collect();
-            serde_json::json!({ "job": run.job.name, "params": params })
-        })
-        .collect();
-    let whole = serde_json::json!({ "runs": runs, "variant": plan.facts.variant });
-    canonical::digest_of(&whole)[..12].to_owned()
 }

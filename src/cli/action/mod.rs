@@ -11,7 +11,7 @@ mod published;
 mod told;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 
@@ -31,7 +31,8 @@ use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::measure::{self, Stop};
 use crate::model::status::Identity;
-use crate::plan::environment;
+use crate::plan::{Plan, environment};
+use crate::source::configuration;
 
 /// Where a step leaves its bundles, from the workspace.
 const OUTPUT: &str = "perftrail-out";
@@ -109,10 +110,7 @@ impl Step {
 
     fn main(&self) -> Result<u8, Failure> {
         match self.command()? {
-            Command::Gate => gate::gate(self).map(|gated| {
-                self.tell_gated(&gated);
-                ExitCode::Done as u8
-            }),
+            Command::Gate => gate::only(self),
             Command::Run => self.run(),
             Command::Publish => self.publish(),
             Command::All => self.all(),
@@ -157,12 +155,23 @@ impl Step {
 
     /// Publishes what another step or job measured.
     fn publish(&self) -> Result<u8, Failure> {
-        let config = self.config()?;
+        let plan = self.inputs.get("plan").map(|plan| self.planned(plan)).transpose()?;
+        let config = match &plan {
+            Some((plan, _)) => {
+                let named = self.inputs.get("config").map(PathBuf::from);
+                let token = self.inputs.get("github-token");
+                super::gate::configuration_of(&self.edge, plan, named.as_deref(), token)?
+            }
+            None => self.config()?,
+        };
         let Some(mut to) = self.destination(&config)? else {
             return Ok(ExitCode::Done as u8);
         };
+        if let Some((plan, _)) = plan.as_ref().filter(|(plan, _)| plan.accept.is_some()) {
+            return super::accept::planned(&self.publisher, plan, &mut to, &self.screen);
+        }
         let mut options = to.options(Identity::Claimed, &self.publisher);
-        options.awaited = self.inputs.get("plan").map(|plan| self.awaited(plan)).transpose()?;
+        options.awaited = plan.as_ref().map(|(_, file)| self.awaited(file)).transpose()?;
         let place = self.edge.folder.join(self.inputs.get("bundle").unwrap_or(OUTPUT));
         let bundles = match crate::bundle::read::find(&place) {
             Ok(bundles) => bundles,
@@ -183,10 +192,18 @@ impl Step {
     }
 
     /// The runs that a gate planned.
-    fn awaited(&self, plan: &str) -> Result<Awaited, Failure> {
-        let file = gate::plan_file(self, plan)?;
-        Awaited::load(&file, &self.edge.folder, &self.edge.variables)
+    fn awaited(&self, file: &Path) -> Result<Awaited, Failure> {
+        let confirm = self.texts.get("PERFTRAIL_CONFIRM").and_then(|text| text.parse().ok());
+        Awaited::load(file, &self.edge.folder, &self.edge.variables, confirm)
             .map_err(|error| Failure::new(ExitCode::Usage, &error))
+    }
+
+    /// The plan of a gate, and the file that it lies in.
+    fn planned(&self, plan: &str) -> Result<(Plan, PathBuf), Failure> {
+        let file = gate::plan_file(self, plan)?;
+        let plan = configuration::load_plan(&file)
+            .map_err(|error| Failure::new(ExitCode::Usage, &error))?;
+        Ok((plan, file))
     }
 
     /// Everything in one step, on events that only people with write access cause.

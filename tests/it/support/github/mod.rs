@@ -56,6 +56,12 @@ pub(crate) struct FakeRepository {
     pub(crate) checks: Vec<FakeCheck>,
     /// Issues, oldest first.
     pub(crate) issues: Vec<FakeIssue>,
+    /// Files by commit and path.
+    pub(crate) files: BTreeMap<(String, String), String>,
+    /// The commits that branches and tags name.
+    pub(crate) references: BTreeMap<&'static str, String>,
+    /// The files that a comparison lists.
+    pub(crate) compared: Vec<&'static str>,
 }
 
 impl FakeRepository {
@@ -74,6 +80,9 @@ impl FakeRepository {
             statuses: Vec::new(),
             checks: Vec::new(),
             issues: Vec::new(),
+            files: BTreeMap::new(),
+            references: BTreeMap::new(),
+            compared: Vec::new(),
         }
     }
 
@@ -481,11 +490,14 @@ impl Model {
 
     fn check_headers(&mut self, seen: &Seen) {
         let ours = concat!("perftrail/", env!("CARGO_PKG_VERSION"));
-        for (name, wanted) in [
-            ("user-agent", ours),
-            ("x-github-api-version", "2022-11-28"),
-            ("accept", "application/vnd.github+json"),
-        ] {
+        let accepted = if seen.target.contains("/contents/") {
+            "application/vnd.github.raw+json"
+        } else {
+            "application/vnd.github+json"
+        };
+        for (name, wanted) in
+            [("user-agent", ours), ("x-github-api-version", "2022-11-28"), ("accept", accepted)]
+        {
             let all: Vec<_> = seen.headers.get_all(name).iter().collect();
             if all != [wanted] {
                 self.offence(format!("{}: {name} is {all:?}", seen.target));
@@ -601,7 +613,7 @@ fn compared(repository: &FakeRepository, range: &str) -> Reply {
             "total_commits": ahead,
             "merge_base_commit": {"sha": base},
             "commits": [],
-            "files": [],
+            "files": repository.compared.iter().map(|path| json!({"filename": path})).collect::<Vec<_>>(),
         }),
     )
 }

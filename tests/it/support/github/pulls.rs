@@ -82,6 +82,11 @@ pub(super) fn reply(
     seen: &Seen,
     token: &FakeToken,
 ) -> Option<Reply> {
+    if method == Method::GET
+        && let Some(reply) = held(name, repository, rest, &seen.target)
+    {
+        return Some(reply);
+    }
     let body = seen.body.clone().unwrap_or_default();
     let may_tell = token.may_tell.contains(name);
     let refused = || Reply::refusal(403, "Resource not accessible by integration");
@@ -167,13 +172,44 @@ fn described(name: &str, number: &str, pull: &FakePull) -> Value {
     })
 }
 
-fn activity(repository: &FakeRepository, target: &str) -> Reply {
+/// Answers what is there at a commit, and which pull request a branch has.
+fn held(name: &str, repository: &FakeRepository, rest: &[&str], target: &str) -> Option<Reply> {
+    let reply = match rest {
+        ["pulls"] => {
+            let wanted = query(target, "head");
+            let pulls = repository.pulls.iter().filter(|(_, pull)| {
+                let owner = pull.head_repository.unwrap_or_default().split('/').next();
+                pull.open && format!("{}:{}", owner.unwrap_or_default(), pull.head_ref) == wanted
+            });
+            let pulls = pulls.map(|(number, pull)| described(name, &number.to_string(), pull));
+            Reply::json(200, &Value::Array(pulls.collect()))
+        }
+        ["contents", path @ ..] => {
+            match repository.files.get(&(query(target, "ref"), path.join("/"))) {
+                Some(text) => Reply { status: 200, headers: Vec::new(), body: text.clone() },
+                None => Reply::refusal(404, "Not Found"),
+            }
+        }
+        ["commits", reference] => {
+            match repository.references.get(reference.replace("%2F", "/").as_str()) {
+                Some(sha) => Reply::json(200, &json!({"sha": sha, "commit": {}})),
+                None => Reply::refusal(422, "No commit found for SHA"),
+            }
+        }
+        _ => return None,
+    };
+    Some(reply)
+}
+
+/// A value of the query, `%2F`, `%3A` and `+` read back; empty when it is not there.
+fn query(target: &str, key: &str) -> String {
     let query = target.split_once('?').map_or("", |(_, query)| query);
-    let branch = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("ref="))
-        .unwrap_or_default()
-        .replace("%2F", "/");
+    let value = query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
+    value.unwrap_or_default().replace("%2F", "/").replace("%3A", ":")
+}
+
+fn activity(repository: &FakeRepository, target: &str) -> Reply {
+    let branch = query(target, "ref");
     let pushes = repository.pushes.get(branch.trim_start_matches("refs/heads/"));
     let entries = pushes.map(|(sha, at)| json!({"after": sha, "timestamp": at, "ref": branch}));
     Reply::json(200, &Value::Array(entries.into_iter().collect()))
