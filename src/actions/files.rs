@@ -114,9 +114,13 @@ impl Files {
             .map_err(|source| FilesError::Write { path: path.clone(), source })
     }
 
-    /// What the files hold now.
+    /// What the files hold now. What is there and no file, such as `/dev/null`, is left alone: it
+    /// tells no runner anything.
     pub fn held(&self) -> Held {
-        Held(self.paths.iter().map(|(name, path)| (*name, fs::read(path).ok())).collect())
+        let is_file_or_none =
+            |path: &PathBuf| fs::symlink_metadata(path).map_or(true, |found| found.is_file());
+        let files = self.paths.iter().filter(|(_, path)| is_file_or_none(path));
+        Held(files.map(|(name, path)| (*name, fs::read(path).ok())).collect())
     }
 
     /// Sets the files back to what they held; gives the names of those that had changed.
@@ -221,6 +225,18 @@ mod tests {
         assert_eq!(text(&folder, "GITHUB_ENV"), "");
         assert_eq!(text(&folder, "GITHUB_PATH"), "/x\n");
         assert!(!folder.path().join("elsewhere").exists());
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = files(&folder);
+        let path = folder.path().join("GITHUB_OUTPUT");
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let held = files.held();
+        files.outputs(&[("a", "b".to_owned())]).unwrap();
+        assert_eq!(files.set_back(&held).unwrap(), Vec::<&str>::new());
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
     }
 
     #[test]
