@@ -8,6 +8,17 @@ use super::event::{self, Trigger, TriggerError};
 use crate::model::names::CommitSha;
 use crate::model::text::shown;
 
+/// The events that a gate decides on.
+pub const EVENTS: [&str; 7] = [
+    "issue_comment",
+    "pull_request",
+    "workflow_run",
+    "workflow_dispatch",
+    "schedule",
+    "push",
+    "repository_dispatch",
+];
+
 /// An event, as far as a gate needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -336,5 +347,10 @@ mod tests {
             assert!(matches!(error, TriggerError::Payload { .. }), "{event}: {error}");
         }
         assert!(matches!(read("schedule", b""), Ok(Event::Trusted(Trigger::Schedule))));
+        let unknown = read("release", b"{}").unwrap_err().to_string();
+        for event in EVENTS {
+            assert!(unknown.contains(event), "{event}: {unknown}");
+            assert!(!matches!(read(event, b"{}"), Err(TriggerError::Unknown { .. })), "{event}");
+        }
     }
 }

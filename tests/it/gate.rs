@@ -11,9 +11,9 @@ use crate::fake_github::{BOT, Failure, FakeGitHub, FakePull, FakeRepository, Fak
 use crate::support::{Answer, Project};
 
 const TOKEN: &str = "ghs_of_the_gate";
-const BASE: &str = "0000000000000000000000000000000000000000";
-const HEAD: &str = "1111111111111111111111111111111111111111";
-const NEXT: &str = "2222222222222222222222222222222222222222";
+pub(crate) const BASE: &str = "0000000000000000000000000000000000000000";
+pub(crate) const HEAD: &str = "1111111111111111111111111111111111111111";
+pub(crate) const NEXT: &str = "2222222222222222222222222222222222222222";
 const WRITTEN: &str = "2026-12-14T12:00:00Z";
 
 const CONFIG: &str = r#"
@@ -39,13 +39,13 @@ run = "night"
 "#;
 
 /// The conversation under pull request 7 of `lab/model`, whose configuration lies at its base.
-struct Chat {
+pub(crate) struct Chat {
     project: Project,
-    github: FakeGitHub,
+    pub(crate) github: FakeGitHub,
 }
 
 /// What the gate made of one event.
-struct Heard {
+pub(crate) struct Heard {
     answer: Answer,
     /// The decision as JSON; null when there is none.
     said: Value,
@@ -70,7 +70,7 @@ impl Chat {
         Self::of("eve/model")
     }
 
-    fn of(head: &'static str) -> Self {
+    pub(crate) fn of(head: &'static str) -> Self {
         let github = FakeGitHub::start();
         let mut repository = FakeRepository::of("public");
         repository.people = [("ada", "admin"), ("wim", "write"), ("rita", "read")].into();
@@ -82,16 +82,16 @@ impl Chat {
         Self { project: Project::bare_folder(), github }
     }
 
-    fn change(self, change: impl FnOnce(&mut FakeRepository)) -> Self {
+    pub(crate) fn change(self, change: impl FnOnce(&mut FakeRepository)) -> Self {
         self.with_repository(change);
         self
     }
 
-    fn with_repository<T>(&self, with: impl FnOnce(&mut FakeRepository) -> T) -> T {
+    pub(crate) fn with_repository<T>(&self, with: impl FnOnce(&mut FakeRepository) -> T) -> T {
         with(self.github.model().repositories.get_mut("lab/model").expect("the repository"))
     }
 
-    fn with_pull(&self, with: impl FnOnce(&mut FakePull)) {
+    pub(crate) fn with_pull(&self, with: impl FnOnce(&mut FakePull)) {
         self.with_repository(|repository| with(repository.pulls.get_mut(&7).expect("the pull")));
     }
 
@@ -103,7 +103,7 @@ impl Chat {
     }
 
     /// The comment alone; gives its id.
-    fn writes(&self, who: &str, text: &str) -> u64 {
+    pub(crate) fn writes(&self, who: &str, text: &str) -> u64 {
         self.with_repository(|repository| {
             let pull = repository.pulls.get_mut(&7).expect("the pull");
             *pull = pull.clone().said(who, text);
@@ -139,7 +139,7 @@ impl Chat {
         command
     }
 
-    fn event(&self, event: &str, payload: &Value) -> Heard {
+    pub(crate) fn event(&self, event: &str, payload: &Value) -> Heard {
         let before = self.github.requests().len();
         let replies = self.replies().len();
         let answer = Answer::of(&mut self.command(event, payload));
@@ -175,18 +175,22 @@ impl Chat {
 
 impl Heard {
     #[track_caller]
-    fn exits(self, code: i32) -> Self {
+    pub(crate) fn exits(self, code: i32) -> Self {
         let Self { answer, said, outputs, summary, requests, replies, signs } = self;
         Self { answer: answer.exits(code), said, outputs, summary, requests, replies, signs }
     }
 
     /// `run`, `accept` or `none`.
-    fn action(&self) -> &str {
+    pub(crate) fn action(&self) -> &str {
         self.said["action"].as_str().unwrap_or("?")
     }
 
-    fn reason(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         self.said["reason"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn commit(&self) -> &str {
+        self.said["commit"].as_str().unwrap_or_default()
     }
 
     fn jobs(&self) -> Vec<&str> {
@@ -239,7 +243,7 @@ fn outputs(text: &str) -> BTreeMap<String, String> {
     values
 }
 
-fn comment(id: u64, who: &str, text: &str) -> Value {
+pub(crate) fn comment(id: u64, who: &str, text: &str) -> Value {
     let kind = if who.ends_with("[bot]") { "Bot" } else { "User" };
     json!({
         "action": "created",
@@ -253,7 +257,7 @@ fn comment(id: u64, who: &str, text: &str) -> Value {
     })
 }
 
-fn pull_request(action: &str) -> Value {
+pub(crate) fn pull_request(action: &str) -> Value {
     json!({
         "action": action, "number": 7,
         "pull_request": {"number": 7, "head": {"sha": HEAD}, "base": {"sha": BASE}},
@@ -533,7 +537,7 @@ fn a_pull_request_is_held_against_the_triggers() {
     heard(&chat, "opened").passes_over("pull requests into main are not in [triggers] bases");
 }
 
-fn workflow_run(change: impl FnOnce(&mut Value)) -> Value {
+pub(crate) fn workflow_run(change: impl FnOnce(&mut Value)) -> Value {
     let mut payload = json!({"action": "completed", "workflow_run": {
         "id": 99, "run_attempt": 2, "run_number": 5, "event": "pull_request", "head_sha": HEAD,
         "head_branch": "faster", "head_repository": {"full_name": "eve/model"},

@@ -73,6 +73,10 @@ fn of_event(
     if let Decided::Nothing(reason) = hold(event, &now, &config.triggers) {
         return Ok(not(reason).about(&pull.head));
     }
+    if origin(pull, &gate.slug()) == Origin::Gone {
+        let reason = "the repository that the pull request comes from is gone".to_owned();
+        return Ok(not(reason).about(&pull.head));
+    }
     if !config.triggers.skip_when_only.is_empty() {
         let changed = here.changed_files(pull.number)?;
         if let Some(reason) = only_skipped(&changed.paths, changed.complete, &config.triggers) {
