@@ -439,9 +439,9 @@ fn what_is_not_for_us_costs_no_request_and_no_time() {
         assert_eq!(heard.requests, Vec::<String>::new(), "{why}");
         assert_eq!(heard.summary.lines().count(), 2, "{}", heard.summary);
         // Whoever shares the core makes it slower, never faster: the best of some counts.
-        let tries = (0..5).map(|_| cpu_seconds(&chat.command(event, &payload)));
-        let seconds = tries.fold(f64::INFINITY, f64::min);
-        assert!(seconds < 0.1, "{why}: {seconds} s of CPU time");
+        let mut tries = (0..20).map(|_| cpu_seconds(&chat.command(event, &payload)));
+        let is_enough = tries.any(|seconds| seconds < 0.1);
+        assert!(is_enough, "{why}: never less than 0.1 s of CPU time");
     }
 }
 

@@ -24,6 +24,7 @@ mod fake_github;
 mod fsck;
 mod gate;
 mod gate_matrix;
+mod gate_payloads;
 mod git_server;
 mod github;
 mod github_pulls;

@@ -301,6 +301,30 @@ fn what_was_planned_is_published_without_what_a_browser_would_run() {
 }
 
 #[test]
+fn a_confirmation_is_a_run_of_its_own() {
+    let measured = Measured::new();
+    assert!(measured.publish(&[&measured.bundle]).is_whole());
+    let project = &measured.project;
+    let mut again = project.command(&["run", "--plan", "plan.json", "--confirm", "1"]);
+    Answer::of(again.envs(STEP)).exits(0);
+    let bundles = project.bundles();
+    let second = bundles.iter().find(|path| **path != measured.bundle).expect("another bundle");
+    let variables: Vec<(OsString, OsString)> =
+        STEP.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let plan = project.path("plan.json");
+    let awaited = Awaited::load(&plan, &project.root(), &variables, Some(1)).expect("a plan");
+    let hour = jiff::SignedDuration::from_mins(1);
+    let options =
+        Options { awaited: Some(awaited), now: measured.now + hour, ..measured.options() };
+    let published =
+        publish(std::slice::from_ref(second), &options, &mut |_| true).expect("an outcome");
+    assert!(published.is_whole(), "{:?}", published.refused);
+    let listed = project.perftrail(&["runs", "--to", "results", "--format", "json"]).exits(0);
+    let listed: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn a_bundle_that_never_came_is_recorded_as_lost() {
     let measured = Measured::new();
     let empty = measured.project.path("empty");
