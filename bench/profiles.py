@@ -69,7 +69,8 @@ def write_session(path, size):
     start = json.dumps("MainThread\0<thread>\0140000000000000")
     with path.open("w") as out:
         out.write('{"start_time": 1.0, "duration": 1.0, "min_interval": 0.001, "max_interval": 0.001, ')
-        out.write('"sample_count": 1, "start_call_stack": [], "target_description": "bench", "cpu_time": 1.0, ')
+        out.write(f'"sample_count": 1, "start_call_stack": [{start}, "main"], ')
+        out.write('"target_description": "bench", "cpu_time": 1.0, ')
         out.write('"sys_path": [], "sys_prefixes": [], "frame_records": [')
         written, separator = 0, ""
         for stack in program.samples():

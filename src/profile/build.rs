@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::Limits;
 use super::model::{Frame, FrameKind, Lines, NONE, Order, Tree};
+use super::pairs::Pairs;
 
 /// Greatest single weight that is believed; sums of billions of them stay finite.
 pub(super) const WEIGHT_MAX: f64 = 1e18;
@@ -47,7 +48,7 @@ pub(super) struct Nodes {
     pub(super) parent: Vec<u32>,
     pub(super) key: Vec<u32>,
     pub(super) own: Vec<Vec<f64>>,
-    child: HashMap<(u32, u32), u32>,
+    child: Pairs<u32>,
     /// The child of each node that was looked up last.
     last_child: Vec<u32>,
     last_root: u32,
@@ -66,7 +67,7 @@ impl Nodes {
             parent: Vec::new(),
             key: Vec::new(),
             own: vec![Vec::new(); weights],
-            child: HashMap::new(),
+            child: Pairs::default(),
             last_child: Vec::new(),
             last_root: NONE,
             cut: 0,
@@ -150,7 +151,7 @@ pub(super) struct Builder {
     name_bytes: usize,
     /// Frame and line of each site.
     sites: Vec<(u32, u32)>,
-    site_ids: HashMap<(u32, u32), u32>,
+    site_ids: Pairs<u32>,
     pub(super) nodes: Nodes,
     spellings: HashMap<Box<[u8]>, u32>,
     spelling_bytes: usize,
@@ -176,7 +177,7 @@ impl Builder {
             frame_ids: HashMap::new(),
             name_bytes: 0,
             sites: Vec::new(),
-            site_ids: HashMap::new(),
+            site_ids: Pairs::default(),
             nodes: Nodes::new(weights, limits.nodes),
             spellings: HashMap::new(),
             spelling_bytes: 0,
@@ -264,7 +265,7 @@ impl Builder {
         let has_lines = self.sites.iter().any(|(_, line)| *line > 0);
         let lines = if has_lines { self.lines() } else { Lines::default() };
         let mut tree = Tree { own: vec![Vec::new(); self.nodes.own.len()], ..Tree::default() };
-        let mut merged: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut merged: Pairs<u32> = Pairs::default();
         let mut node_of = Vec::with_capacity(self.nodes.parent.len());
         for (node, &parent) in self.nodes.parent.iter().enumerate() {
             let parent = if parent == NONE { NONE } else { node_of[parent as usize] };
@@ -443,7 +444,7 @@ pub(super) fn lift(built: &mut Built, is_stem: impl Fn(&Frame) -> bool) {
     let old = std::mem::take(&mut built.tree);
     let mut tree = Tree { own: vec![Vec::new(); old.own.len()], ..Tree::default() };
     let mut new_of: Vec<Option<u32>> = Vec::with_capacity(old.len());
-    let mut merged: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut merged: Pairs<u32> = Pairs::default();
     let start = id(built.frames.len());
     let mut push = |tree: &mut Tree, parent: u32, frame: u32| {
         *merged.entry((parent, frame)).or_insert_with(|| {

@@ -18,6 +18,7 @@ mod json;
 mod lines;
 pub mod model;
 pub mod names;
+mod pairs;
 pub mod paths;
 pub mod read;
 pub mod reading;

@@ -188,7 +188,8 @@ fn files_that_are_spoilt() {
         .map(|(name, bytes)| (name, bytes[..bytes.len().min(48 << 10)].to_vec()))
         .collect();
     let start = if until.is_some() { u64::from(std::process::id()) << 20 | 1 } else { 1 };
-    let (mut dice, mut rounds, mut read) = (Dice(start * 0x9e37_79b9_7f4a_7c15), 0_u32, 0_u32);
+    let (mut dice, mut rounds, mut read) =
+        (Dice(start.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), 0_u32, 0_u32);
     while rounds < 12 || until.is_some_and(|until| Instant::now() < until) {
         for (name, bytes) in &corpus {
             let spoilt = spoil(bytes, &mut dice);

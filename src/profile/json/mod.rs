@@ -235,14 +235,14 @@ impl<'i, 's> Json<'i, 's> {
     /// Reads an array of numbers. A `null` is given as `NaN`.
     pub(super) fn numbers(
         &mut self,
-        each: &mut dyn FnMut(f64) -> Result<(), Fault>,
+        mut each: impl FnMut(f64) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.begin_array()?;
         let mut first = true;
         loop {
             // Most items are small whole numbers between commas: read without further ado.
             if !first && let Some(value) = self.small_number() {
-                each(value)?;
+                each(f64::from(value))?;
                 continue;
             }
             if !self.next_item(&mut first)? {
@@ -252,8 +252,45 @@ impl<'i, 's> Json<'i, 's> {
         }
     }
 
+    /// Reads an array of references into a list; one that can be none is given as `None`.
+    pub(super) fn indices(&mut self, mut each: impl FnMut(Option<u32>)) -> Result<(), Fault> {
+        self.begin_array()?;
+        let mut first = true;
+        loop {
+            if !first && let Some(value) = self.small_number() {
+                each(Some(value));
+                continue;
+            }
+            if !self.next_item(&mut first)? {
+                return Ok(());
+            }
+            let value = self.number()?;
+            let is_whole = value.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&value);
+            each(is_whole.then(|| super::build::small(value)));
+        }
+    }
+
+    /// The array that comes next as it stands in the file, when all of it lies in the buffer and
+    /// it is no longer than `max` and has no other array and no text in it.
+    pub(super) fn flat_array(&mut self, max: usize) -> Result<Option<&[u8]>, Fault> {
+        if self.peek()? != Next::Array {
+            return Err(self.unexpected("an array"));
+        }
+        let here = &self.buffer[self.start..];
+        let here = &here[..here.len().min(max)];
+        let Some(end) = memchr::memchr(b']', here) else { return Ok(None) };
+        let inside = &here[1..end];
+        let is_flat = memchr::memchr3(b'[', b'"', b'{', inside).is_none();
+        Ok(is_flat.then_some(&here[..=end]))
+    }
+
+    /// Leaves out as many bytes, which were looked at before.
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.buffer.len());
+    }
+
     /// The whole number after a comma, when it and the byte after it lie in the buffer.
-    fn small_number(&mut self) -> Option<f64> {
+    fn small_number(&mut self) -> Option<u32> {
         let rest = self.buffer.get(self.start..)?.strip_prefix(b",")?;
         let mut value = 0_u32;
         for (i, byte) in rest.iter().take(10).enumerate() {
@@ -261,7 +298,7 @@ impl<'i, 's> Json<'i, 's> {
                 b'0'..=b'9' if i < 9 => value = value * 10 + u32::from(byte - b'0'),
                 b',' | b']' if i > 0 => {
                     self.start += 1 + i;
-                    return Some(f64::from(value));
+                    return Some(value);
                 }
                 _ => return None,
             }

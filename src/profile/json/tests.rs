@@ -68,7 +68,7 @@ fn numbers_in_a_row() {
     let text = "[1,22,333, 4 ,5.5,-6,null,123456789,1234567890]";
     let mut seen = Vec::new();
     with(text.as_bytes(), |json| {
-        json.numbers(&mut |n| {
+        json.numbers(|n| {
             seen.push(n);
             Ok(())
         })
@@ -110,4 +110,29 @@ fn a_mark_is_found_across_chunks() {
         });
         assert_eq!(found, Ok(Some(1)), "{padding}");
     }
+}
+
+#[test]
+fn references_and_arrays_as_they_stand() {
+    let text = b" [ [1, 20,300], [-1, 2.5, NaN, 4294967295, null], [[2]], [\"]\"], [7] ]";
+    let mut source = &text[..];
+    let mut input = Input::open(&mut source, 1 << 20).unwrap();
+    let mut json = Json::new(&mut input);
+    let (mut lists, mut flats) = (Vec::new(), Vec::new());
+    json.array(&mut |json| {
+        flats.push(json.flat_array(100)?.map(|flat| String::from_utf8_lossy(flat).into_owned()));
+        if lists.len() < 2 {
+            let mut list = Vec::new();
+            json.indices(|index| list.push(index))?;
+            lists.push(list);
+        } else {
+            json.skip()?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(lists, [vec![Some(1), Some(20), Some(300)], vec![None; 5]]);
+    let is_flat: Vec<bool> = flats.iter().map(Option::is_some).collect();
+    assert_eq!(is_flat, [true, true, false, false, true]);
+    assert_eq!(flats[0].as_deref(), Some("[1, 20,300]"));
 }

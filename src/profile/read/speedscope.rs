@@ -165,34 +165,90 @@ fn profile(context: &Context<'_>, json: &mut Json<'_, '_>) -> Result<RawProfile,
     Ok(raw)
 }
 
+/// Longer stacks are not remembered, as they stand in the file.
+const KNOWN_MAX: usize = 4 << 10;
+/// Bytes of stacks that are remembered.
+const KNOWN_BYTES_MAX: usize = 16 << 20;
+
+/// Stacks as they stand in the file: most samples have one that was there before.
+#[derive(Default)]
+struct KnownStacks {
+    leaves: HashMap<Box<[u8]>, u32>,
+    bytes: usize,
+    asked: u64,
+    found: u64,
+}
+
+impl KnownStacks {
+    /// The leaf of a stack that was there before. Where next to none is, it is not worth asking.
+    fn leaf(&mut self, text: &[u8]) -> Option<u32> {
+        if self.asked > 10_000 && self.found * 10 < self.asked {
+            return None;
+        }
+        self.asked += 1;
+        let leaf = self.leaves.get(text).copied();
+        self.found += u64::from(leaf.is_some());
+        leaf
+    }
+
+    fn remember(&mut self, text: Option<Box<[u8]>>, leaf: u32) {
+        if let Some(text) = text
+            && self.bytes < KNOWN_BYTES_MAX
+        {
+            self.bytes += text.len() + 64;
+            self.leaves.insert(text, leaf);
+        }
+    }
+}
+
 /// Reads stacks; gives the leaf of each.
 fn stacks(json: &mut Json<'_, '_>, nodes: &mut Nodes) -> Result<Vec<u32>, Fault> {
     let mut leaves = Vec::new();
     let mut path: Vec<(u32, u32)> = Vec::new();
+    let mut known = KnownStacks::default();
     json.array(&mut |json| {
-        let mut depth = 0;
-        json.numbers(&mut |value| {
-            let key = frame_id(value);
-            if path.get(depth).is_none_or(|(known, _)| *known != key) {
-                path.truncate(depth);
-                let parent = path.last().map_or(NONE, |(_, node)| *node);
-                path.push((key, nodes.child(parent, key)));
-            }
-            depth += 1;
-            Ok(())
-        })?;
-        let leaf = match depth.checked_sub(1).and_then(|at| path.get(at)) {
-            Some((_, node)) => *node,
-            None => nodes.child(NONE, NO_STACK),
-        };
         if leaves.len() >= SAMPLES_MAX {
             let limit = SAMPLES_MAX as u64;
             return Err(json.wrong(Reason::TooLarge { what: "the number of samples", limit }));
         }
+        let mut text = None;
+        if let Some(flat) = json.flat_array(KNOWN_MAX)? {
+            if let Some(leaf) = known.leaf(flat) {
+                let length = flat.len();
+                json.pass(length);
+                leaves.push(leaf);
+                return Ok(());
+            }
+            text = Some(Box::from(flat));
+        }
+        let leaf = stack(json, nodes, &mut path)?;
+        known.remember(text, leaf);
         leaves.push(leaf);
         Ok(())
     })?;
     Ok(leaves)
+}
+
+/// Reads a stack; most of it is the same as that of the last one.
+fn stack(
+    json: &mut Json<'_, '_>,
+    nodes: &mut Nodes,
+    path: &mut Vec<(u32, u32)>,
+) -> Result<u32, Fault> {
+    let mut depth = 0;
+    json.indices(|index| {
+        let key = index.filter(|index| *index < BAD_FRAME).unwrap_or(BAD_FRAME);
+        if path.get(depth).is_none_or(|(known, _)| *known != key) {
+            path.truncate(depth);
+            let parent = path.last().map_or(NONE, |(_, node)| *node);
+            path.push((key, nodes.child(parent, key)));
+        }
+        depth += 1;
+    })?;
+    Ok(match depth.checked_sub(1).and_then(|at| path.get(at)) {
+        Some((_, node)) => *node,
+        None => nodes.child(NONE, NO_STACK),
+    })
 }
 
 /// The key of a sample without a stack.
@@ -208,7 +264,7 @@ fn frame_id(value: f64) -> u32 {
 fn values(json: &mut Json<'_, '_>) -> Result<Vec<f64>, Fault> {
     let mut list = Vec::new();
     let mut is_bad = false;
-    json.numbers(&mut |value| {
+    json.numbers(|value| {
         is_bad |= weight(value).is_none();
         list.push(value);
         Ok(())

@@ -17,6 +17,8 @@ const STYLE: &str = concat!(
     include_str!("../../../templates/page/report.css"),
     include_str!("../../../templates/page/difference.css")
 );
+/// So many functions that are worse than a rule allows are told one by one.
+const WORSE_MAX: usize = 6;
 /// Largest Markdown, in bytes.
 const MARKDOWN_MAX: usize = 64 * 1024;
 
@@ -42,7 +44,11 @@ fn view(findings: &Findings) -> View {
     let alert = |tone, word| {
         move |message: &String| Alert { tone, word, message: plain::line(message, 400) }
     };
-    let worse = findings.worse.iter().map(alert("bad", "Worse than a rule allows"));
+    let mut over: Vec<String> = findings.worse.iter().take(WORSE_MAX).cloned().collect();
+    if let Some(more) = findings.worse.len().checked_sub(WORSE_MAX).filter(|more| *more > 0) {
+        over.push(format!("{more} more"));
+    }
+    let worse = over.iter().map(alert("bad", "Worse than a rule allows"));
     let warnings = findings.warnings.iter().map(alert("warning", "Careful"));
     let known = findings.ignored.iter().map(alert("", "Known"));
     View {
@@ -63,7 +69,8 @@ fn view(findings: &Findings) -> View {
 fn numbers(id: &'static str, title: &'static str, all: &[Moved]) -> Section {
     let rows = all.iter().map(|moved| {
         let change = quantity::relative(moved.before, moved.after);
-        let change = change.map_or_else(|| Cell::text("from nothing"), Cell::number);
+        let nothing = if moved.after == 0.0 { "nothing" } else { "from nothing" };
+        let change = change.map_or_else(|| Cell::text(nothing), Cell::number);
         vec![
             Cell::text(&moved.label),
             Cell::number(amount(moved.before, &moved.unit)),
@@ -127,7 +134,7 @@ fn table_of(pairing: &Pairing) -> Option<(Table, Vec<String>)> {
             Cell::number(format!("{sign}{}", amount(by.abs(), &weight.unit))),
             Cell::number(format!("{sign}{:.1} %", share * 100.0)),
             total,
-            Cell::text(if remark.is_empty() { "on both sides" } else { &remark }),
+            Cell::text(if remark.is_empty() { "changed" } else { &remark }),
         ]
     };
     let columns = [

@@ -59,6 +59,10 @@ impl FunctionRules {
 
     pub(super) fn said(&self, change: &Change, unit: &Unit) -> Said {
         let place = if change.file.is_empty() { &change.module } else { &change.file };
+        // What is no code has no rules: idle time, samples without a stack.
+        if place.is_empty() && change.function.starts_with('(') {
+            return Said::Nothing;
+        }
         let mut said = Said::Nothing;
         let mut limit = None;
         for rule in self.rules.iter().filter(|rule| rule.fits(place, &change.function)) {

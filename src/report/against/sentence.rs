@@ -70,11 +70,9 @@ pub(super) fn moved_by(change: &Change, weight: &Weight) -> String {
     let sign = if by < 0.0 { '\u{2212}' } else { '+' };
     let amount = crate::report::view::amount(by.abs(), &weight.unit);
     let share = change.own.relative().map_or_else(|| "new".to_owned(), percent);
-    format!(
-        "`{}` ({}) {sign}{amount} ({share})",
-        plain::line(&change.function, 80),
-        plain::line(place, 60)
-    )
+    let place =
+        if place.is_empty() { String::new() } else { format!(" ({})", plain::line(place, 60)) };
+    format!("`{}`{place} {sign}{amount} ({share})", plain::line(&change.function, 80))
 }
 
 fn moved(change: f64) -> String {

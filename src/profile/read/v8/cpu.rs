@@ -88,7 +88,7 @@ pub(in super::super) fn read(
 fn numbers(json: &mut Json<'_, '_>) -> Result<Vec<f64>, Fault> {
     let mut list = Vec::new();
     let mut full = false;
-    json.numbers(&mut |value| {
+    json.numbers(|value| {
         full |= list.len() >= SAMPLES_MAX;
         if !full {
             list.push(value);
@@ -117,7 +117,7 @@ fn nodes(
                 "id" => node.key = json.number_or_nan()?,
                 "hitCount" => node.hits = json.number_or_nan()?,
                 "callFrame" if json.peek()? == Next::Object => call = call_frame(json)?,
-                "children" if json.peek()? == Next::Array => json.numbers(&mut |child| {
+                "children" if json.peek()? == Next::Array => json.numbers(|child| {
                     node.children.push(child);
                     Ok(())
                 })?,
