@@ -129,7 +129,7 @@ pub(super) fn read(
     let (mut bad, mut first_bad) = (0_u64, 0);
     while let Some(line) = lines.next()? {
         if line.starts_with(b"# ") {
-            header(line, &mut austin);
+            header(line, &mut austin, stacks.is_some());
             continue;
         }
         if line.trim_ascii().is_empty() {
@@ -153,10 +153,14 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Takes `# key: value` of austin.
-fn header(line: &[u8], austin: &mut Option<Austin>) {
+/// Takes `# key: value` of austin. Behind the first stack only the duration stands: what the
+/// numbers mean does not change within a file.
+fn header(line: &[u8], austin: &mut Option<Austin>, begun: bool) {
     let text = String::from_utf8_lossy(&line[2..]);
     let Some((key, value)) = text.split_once(':') else { return };
+    if begun && key != "duration" {
+        return;
+    }
     let value = value.trim();
     if key == "austin" {
         austin.get_or_insert_default().version = super::super::names::clean(value);
@@ -337,5 +341,24 @@ fn weights(
             (vec![sampled("weight", Unit::Count)], vec![1.0])
         }
         None => (vec![sampled("samples", Unit::Count)], vec![1.0]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Options, read_bytes};
+
+    #[test]
+    fn what_the_numbers_mean_is_decided_by_the_first_stack() {
+        let read = |text: &str| read_bytes(text.as_bytes(), &Options::default());
+        let late = read(
+            "# austin: 3.7.0\n# mode: wall\na;b 5\n# mode: full\na;c 5,0,7\na;d 6\n# duration: 9000000\n",
+        );
+        let late = late.unwrap().profiles.remove(0);
+        assert_eq!((late.weights.len(), late.duration), (1, Some(9.0)));
+        assert!((late.sum(0) - 11e-6).abs() < 1e-12, "the line of three numbers is none");
+        let bare = read("a;b 5\n# austin: 3.7.0\n# mode: full\na;c 5,0,7\n").unwrap();
+        assert_eq!(bare.profiles[0].weights[0].name, "samples");
+        bare.profiles[0].check().unwrap();
     }
 }
