@@ -13,11 +13,12 @@ use super::screen::{JobOutput, Screen};
 use super::{Edge, print_json};
 use crate::actions::Actions;
 use crate::actions::files::Files;
+use crate::app::conversation::{About, Conversation};
 use crate::app::gate::{self as app, Asked, Checkout, Decision, GateError, Outcome};
 use crate::app::runs::{self, Query};
 use crate::app::watch::Watch;
 use crate::config::{self, Config, Overrides};
-use crate::github::{Client, RealPause, Settings, Token};
+use crate::github::{Client, Reaction, RealPause, Settings, Token};
 use crate::model::names::CommitSha;
 use crate::model::status::Status;
 use crate::plan::Plan;
@@ -130,7 +131,58 @@ pub(super) fn decide(wants: &Wants<'_>, screen: &Screen) -> Result<Decision, Fai
         is_measured: &is_measured,
         checkout,
     })
+    .map(|mut decision| {
+        let told = begin(&github, (owner, name), &texts, &decision);
+        decision.warnings.extend(told);
+        decision
+    })
     .map_err(|error| failure(&error))
+}
+
+/// Says under the pull request that its runs begin. Gives what could not be said.
+fn begin(
+    github: &Settings,
+    (owner, name): (&str, &str),
+    texts: &BTreeMap<String, String>,
+    decision: &Decision,
+) -> Vec<String> {
+    let Outcome::Run(plan) = &decision.outcome else { return Vec::new() };
+    let (Some(pull), Some(commit)) = (&plan.facts.pull_request, &plan.facts.commit) else {
+        return Vec::new();
+    };
+    let client = match Client::new(github.clone(), RealPause::new()) {
+        Ok(client) => client,
+        Err(error) => return vec![error.to_string()],
+    };
+    let options = decision.config.as_ref().map(|config| config.report).unwrap_or_default();
+    let talk = Conversation::new(&client, owner, name, options);
+    let workflow = Actions::from_variables(texts).and_then(|actions| actions.trigger().run_url);
+    let asked_by = pull.comment.as_ref().map(|comment| comment.author.as_str());
+    let mut troubles = Vec::new();
+    if let Some(comment) = &pull.comment {
+        troubles.extend(talk.react(comment.id, Reaction::Eyes));
+    }
+    for run in &plan.runs {
+        let about = About {
+            job: &run.job.name,
+            variant: plan.facts.variant.as_deref(),
+            commit,
+            pull_request: Some(pull.number),
+            workflow: workflow.as_deref(),
+        };
+        troubles.extend(talk.begin(&about, asked_by));
+    }
+    troubles.dedup();
+    troubles
+}
+
+/// A client with the token for comments and statuses.
+pub(super) fn client(
+    texts: &BTreeMap<String, String>,
+    token: Option<&str>,
+) -> Result<Client, Failure> {
+    Client::new(settings(texts, token)?, RealPause::new())
+        .map_err(|error| Failure::new(ExitCode::Usage, &error))
 }
 
 fn failure(error: &GateError) -> Failure {

@@ -48,6 +48,7 @@ const MARKDOWN: &[Template] = &[
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
     ("comment.md", include_str!("../../templates/markdown/comment.md")),
     ("comment_end.md", include_str!("../../templates/markdown/comment_end.md")),
+    ("comment_nothing.md", include_str!("../../templates/markdown/comment_nothing.md")),
     ("comment_running.md", include_str!("../../templates/markdown/comment_running.md")),
     ("issue.md", include_str!("../../templates/markdown/issue.md")),
     ("summary.md", include_str!("../../templates/markdown/summary.md")),

@@ -129,6 +129,7 @@ impl Run {
                 profiles: &[],
             },
             findings: None,
+            note: "",
             links: Links { folder: Place::Web(RUN_PAGE), workflow: None },
         }
     }

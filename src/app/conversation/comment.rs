@@ -20,12 +20,27 @@ impl Conversation<'_> {
         &self,
         number: u64,
         about: &About<'_>,
-        running: &Running<'_>,
+        asked_by: Option<&str>,
     ) -> Result<(), Error> {
         let mark = comment::mark(about.job, about.variant);
         let own = self.own(number, &mark)?;
-        let state = state_of(&own);
-        let text = written(comment::running(&mark, running, &state))?;
+        let url = self.commit_url(about.commit);
+        let running = running(about, &url, asked_by);
+        let text = written(comment::running(&mark, &running, &state_of(&own)))?;
+        self.put(&own, &Wanted { number, mark: &mark, anew: false, text })
+    }
+
+    pub(super) fn comment_nothing(
+        &self,
+        number: u64,
+        about: &About<'_>,
+        why: &str,
+    ) -> Result<(), Error> {
+        let mark = comment::mark(about.job, about.variant);
+        let own = self.own(number, &mark)?;
+        let url = self.commit_url(about.commit);
+        let running = running(about, &url, None);
+        let text = written(comment::nothing(&mark, &running, why, &state_of(&own)))?;
         self.put(&own, &Wanted { number, mark: &mark, anew: false, text })
     }
 
@@ -84,6 +99,16 @@ impl Conversation<'_> {
             }
             written => written,
         }
+    }
+}
+
+fn running<'a>(about: &About<'a>, url: &'a str, asked_by: Option<&'a str>) -> Running<'a> {
+    Running {
+        job: about.job,
+        commit: about.commit.as_str(),
+        commit_url: Some(url),
+        workflow: about.workflow,
+        asked_by,
     }
 }
 

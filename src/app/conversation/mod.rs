@@ -13,7 +13,7 @@ use crate::github::{
     Check, Client, Conclusion, Error, InRepository, Reaction, Status as CommitStatus, StatusState,
 };
 use crate::model::names::CommitSha;
-use crate::report::comment::{Ended, Grade, Running};
+use crate::report::comment::{Ended, Grade};
 
 /// The beginning of the names of statuses and checks.
 const CONTEXT: &str = "perftrail";
@@ -59,18 +59,10 @@ impl<'a> Conversation<'a> {
     /// Says that a run begins. Gives what could not be said, a sentence each.
     pub fn begin(&self, about: &About<'_>, asked_by: Option<&str>) -> Vec<String> {
         let mut troubles = Vec::new();
-        let url = self.commit_url(about.commit);
-        let running = Running {
-            job: about.job,
-            commit: about.commit.as_str(),
-            commit_url: Some(&url),
-            workflow: about.workflow,
-            asked_by,
-        };
         if let Some(number) = about.pull_request
             && !self.options.quiet
         {
-            note(&mut troubles, self.comment_running(number, about, &running));
+            note(&mut troubles, self.comment_running(number, about, asked_by));
         }
         note(&mut troubles, self.status(about, StatusState::Pending, "is being measured"));
         if self.options.check_run {
@@ -106,6 +98,28 @@ impl<'a> Conversation<'a> {
         }
         if self.options.open_issue && about.pull_request.is_none() {
             note(&mut troubles, self.regression(ended));
+        }
+        troubles
+    }
+
+    /// Says that nothing of a run was published, for the reason `why`. Gives what could not be
+    /// said, a sentence each.
+    pub fn fail(&self, about: &About<'_>, why: &str) -> Vec<String> {
+        let mut troubles = Vec::new();
+        if let Some(number) = about.pull_request {
+            note(&mut troubles, self.comment_nothing(number, about, why));
+        }
+        let line = format!("not published: {why}");
+        note(&mut troubles, self.status(about, StatusState::Error, &line));
+        if self.options.check_run {
+            let check = Check {
+                name: &about.context(),
+                conclusion: Some(Conclusion::Failure),
+                title: "not published",
+                summary: "No result was published; the workflow's log says why.",
+                url: about.workflow,
+            };
+            note(&mut troubles, self.here().and_then(|here| here.set_check(about.commit, &check)));
         }
         troubles
     }

@@ -4,97 +4,172 @@ use super::Step;
 use super::published::{Outcome, Run};
 use super::told;
 use crate::actions::Actions;
+use crate::analysis::verdict::Judging;
 use crate::app::conversation::{About, Conversation};
-use crate::app::runs::{self, FoundRun};
+use crate::app::runs::{self, FoundRun, Place};
 use crate::app::watch::Watch;
-use crate::config::ReportOptions;
-use crate::github::{Client, RealPause, Settings, Token};
+use crate::config::Config;
 use crate::model::names::CommitSha;
+use crate::plan::Plan;
+use crate::record::index::{Line, key_of};
 use crate::report::against::{self, Findings, FunctionRules, Side};
 use crate::report::comment::Ended;
 use crate::results::Results;
 
-/// A pull request that runs belong to.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    /// Its number.
-    pub(super) number: u64,
-    /// The measured commit: as planned, whatever a bundle says.
-    pub(super) commit: CommitSha,
+/// A history in which a run is looked for to compare with.
+const HISTORY_MAX: usize = 200;
+
+/// Who is told, and how loudly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Telling<'a> {
+    /// The configuration that counts for publishing.
+    pub(super) config: &'a Config,
+    /// The plan of a gate; `None` where this step made its own.
+    pub(super) plan: Option<&'a Plan>,
+}
+
+/// A run beside another one.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// What changed; `None` where there is no other run.
+    pub(super) findings: Option<Findings>,
+    /// What people should know of it; empty: nothing.
+    pub(super) note: String,
+}
+
+impl Telling<'_> {
+    fn is_wanted(&self) -> bool {
+        self.is_of_pull_request() || self.config.report.open_issue
+    }
+
+    fn is_of_pull_request(&self) -> bool {
+        self.plan.is_some_and(|plan| plan.facts.pull_request.is_some())
+    }
+
+    /// Lays a published run on the one that the plan names, else on the one that its numbers stand
+    /// beside.
+    pub(super) fn beside(&self, found: &FoundRun, results: Option<&Results>) -> Beside {
+        let Some(results) = results.filter(|_| self.is_wanted()) else { return Beside::default() };
+        let against = self.plan.and_then(|plan| plan.facts.pull_request.as_ref()?.against.as_ref());
+        let Some(against) = against else {
+            let earlier = found.earlier.as_ref().ok();
+            let findings = earlier.and_then(|line| self.findings(found, &line.path, results));
+            return Beside { findings, note: String::new() };
+        };
+        let name = crate::model::text::shown(&against.reference);
+        match stored(found, &against.commit, results) {
+            Some(line) => Beside {
+                findings: self.findings(found, &line.path, results),
+                note: format!("Against {name}, commit {}:", against.commit.short()),
+            },
+            None => Beside {
+                findings: None,
+                note: format!(
+                    "Against {name}: nothing stored of this job for commit {}.",
+                    against.commit.short()
+                ),
+            },
+        }
+    }
+
+    fn findings(&self, found: &FoundRun, path: &str, results: &Results) -> Option<Findings> {
+        fn side(found: &FoundRun) -> Side<'_> {
+            Side { record: &found.record.record, profiles: &found.profiles }
+        }
+        let before = runs::find(path, Some(results), &Judging::default()).ok()?;
+        let day = jiff::tz::TimeZone::UTC.to_datetime(found.record.record.run.planned).date();
+        let rules = FunctionRules::new(&self.config.functions, Some(day));
+        Some(against::findings(side(&before), side(found), &rules))
+    }
 }
 
 /// Tells of each run, where there is somebody to tell: the pull request, and where it is
-/// configured an issue. What GitHub refuses is a warning and changes nothing.
-pub(super) fn finish(
-    step: &Step,
-    outcome: &Outcome,
-    results: Option<&Results>,
-    options: ReportOptions,
-    asked: Option<&Asked>,
-) {
-    if asked.is_none() && !options.open_issue {
+/// configured an issue. `why` is why nothing at all was published. What GitHub refuses is a warning
+/// and changes nothing.
+pub(super) fn finish(step: &Step, outcome: &Outcome, telling: &Telling<'_>, why: Option<&str>) {
+    if !telling.is_wanted() {
         return;
     }
     let Some(actions) = Actions::from_variables(&step.texts) else { return };
-    let client = match client(step) {
+    let client = match super::super::gate::client(&step.texts, step.inputs.get("github-token")) {
         Ok(client) => client,
-        Err(why) => {
-            return step.screen.warn(&format!("no comment and no status: {why}"));
+        Err(failure) => {
+            let why = failure.message;
+            return step.screen.warn(&format!("nobody is told on GitHub: {why}"));
         }
     };
-    let conversation = Conversation::new(&client, &actions.owner, &actions.name, options);
+    let talk = Conversation::new(&client, &actions.owner, &actions.name, telling.config.report);
     let workflow = actions.trigger().run_url;
-    for run in &outcome.runs {
-        for trouble in tell(&conversation, run, outcome, results, asked, workflow.as_deref()) {
-            step.screen.warn(&trouble);
+    let published = || outcome.runs.iter().filter(|run| run.path.is_some());
+    for run in published() {
+        warn(step, tell(&talk, run, outcome, telling, workflow.as_deref()));
+    }
+    let Some(plan) = telling.plan else { return };
+    let is_told = |job: &str| published().any(|run| run.found.record.record.run.job == job);
+    for planned in plan.runs.iter().filter(|planned| !is_told(&planned.job.name)) {
+        if let Some(about) = about(&planned.job.name, plan, workflow.as_deref()) {
+            warn(step, talk.fail(&about, &reason(outcome, why)));
         }
     }
 }
 
-/// A client with the token for comments and statuses.
-pub(super) fn client(step: &Step) -> Result<Client, String> {
-    let token = step.inputs.get("github-token").ok_or("the input `github-token` is empty")?;
-    let mut settings = Settings::from_variables(&step.texts).map_err(|error| error.to_string())?;
-    settings.token = Some(Token::new(token).map_err(|error| error.to_string())?);
-    Client::new(settings, RealPause).map_err(|error| error.to_string())
+fn warn(step: &Step, troubles: Vec<String>) {
+    troubles.iter().for_each(|trouble| step.screen.warn(trouble));
+}
+
+fn reason(outcome: &Outcome, why: Option<&str>) -> String {
+    let refused = outcome.published.iter().flat_map(|published| &published.refused);
+    let refused: Vec<String> = refused.map(|one| one.why.to_string()).collect();
+    match (why, refused.as_slice()) {
+        (Some(why), _) => why.to_owned(),
+        (None, []) => "nothing came of it".to_owned(),
+        (None, reasons) => reasons.join("; "),
+    }
+}
+
+/// A run of the plan: commit and pull request are the plan's, whatever a bundle says.
+fn about<'a>(job: &'a str, plan: &'a Plan, workflow: Option<&'a str>) -> Option<About<'a>> {
+    Some(About {
+        job,
+        variant: plan.facts.variant.as_deref(),
+        commit: plan.facts.commit.as_ref()?,
+        pull_request: plan.facts.pull_request.as_ref().map(|pull| pull.number),
+        workflow,
+    })
 }
 
 fn tell(
-    conversation: &Conversation<'_>,
+    talk: &Conversation<'_>,
     run: &Run,
     outcome: &Outcome,
-    results: Option<&Results>,
-    asked: Option<&Asked>,
+    telling: &Telling<'_>,
     workflow: Option<&str>,
 ) -> Vec<String> {
     let record = &run.found.record.record;
-    let Some(commit) = asked.map(|asked| &asked.commit).or(record.commit.sha.as_ref()) else {
-        return Vec::new();
-    };
-    let findings = results.and_then(|results| findings(run, results));
-    let ended = Ended {
-        page: told::page(run),
-        findings: findings.as_ref(),
-        links: told::links(run, outcome, workflow),
-    };
-    let about = About {
+    let own = record.commit.sha.as_ref().map(|commit| About {
         job: &record.run.job,
         variant: record.run.variant.as_deref(),
         commit,
-        pull_request: asked.map(|asked| asked.number),
+        pull_request: None,
         workflow,
+    });
+    let planned = telling.plan.and_then(|plan| about(&record.run.job, plan, workflow));
+    let Some(about) = planned.or(own) else { return Vec::new() };
+    let ended = Ended {
+        page: told::page(run),
+        findings: run.beside.findings.as_ref(),
+        note: &run.beside.note,
+        links: told::links(run, outcome, workflow),
     };
-    conversation.finish(&about, &ended)
+    talk.finish(&about, &ended)
 }
 
-/// The run laid on the one that its numbers stand beside.
-fn findings(run: &Run, results: &Results) -> Option<Findings> {
-    fn side(found: &FoundRun) -> Side<'_> {
-        Side { record: &found.record.record, profiles: &found.profiles }
-    }
-    let earlier = run.found.earlier.as_ref().ok()?;
-    let before =
-        runs::find(&earlier.path, Some(results), &crate::analysis::verdict::Judging::default());
-    let before = before.ok()?;
-    Some(against::findings(side(&before), side(&run.found), &FunctionRules::default()))
+/// The newest run of the same history at this commit.
+fn stored(found: &FoundRun, commit: &CommitSha, results: &Results) -> Option<Line> {
+    let own = match &found.place {
+        Place::Results(path) => path.as_str(),
+        Place::Bundle(_) => "",
+    };
+    let lines = runs::history(results, &key_of(&found.record.record), HISTORY_MAX).ok()?;
+    lines.into_iter().rev().find(|line| line.commit.as_ref() == Some(commit) && line.path != own)
 }

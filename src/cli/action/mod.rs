@@ -4,6 +4,7 @@
 //! by a process of its own that runs as the owner of the workspace and knows no secret, and
 //! publishes when nothing of the job is left.
 
+mod conversation;
 mod gate;
 mod measured;
 mod promise;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 
+use self::conversation::Telling;
 use self::gate::Gated;
 use self::promise::Promise;
 use self::published::Outcome;
@@ -187,7 +189,9 @@ impl Step {
                 ));
             }
         };
-        let outcome = published::publish(self, &bundles, &mut to, options);
+        let plan = plan.as_ref().map(|(plan, _)| plan);
+        let telling = Telling { config: &config, plan };
+        let outcome = published::publish(self, &bundles, &mut to, options, &telling);
         self.end(outcome)
     }
 
@@ -234,7 +238,8 @@ impl Step {
         }
         let identity = promise.identity(&measured.bundles);
         let options = to.options(identity, &self.publisher);
-        let outcome = published::publish(self, &measured.bundles, &mut to, options);
+        let telling = Telling { config: &prepared.config, plan: None };
+        let outcome = published::publish(self, &measured.bundles, &mut to, options, &telling);
         let code = self.end(outcome)?;
         if code != ExitCode::NotPublished as u8 {
             self.files.state(&[promise::KEPT]).map_err(|error| broken(&error))?;
@@ -257,7 +262,8 @@ impl Step {
         let config = promise.config()?;
         let Some(mut to) = self.destination(&config)? else { return Ok(ExitCode::Done as u8) };
         let options = to.options(promise.identity(&bundles), &self.publisher);
-        let outcome = published::publish(self, &bundles, &mut to, options)?;
+        let telling = Telling { config: &config, plan: None };
+        let outcome = published::publish(self, &bundles, &mut to, options, &telling)?;
         self.conclude(&outcome)?;
         Ok(outcome.published_code())
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::destination::Destination;
 use super::super::failure::{ExitCode, Failure};
 use super::super::publish;
+use super::conversation::{self, Beside, Telling};
 use super::{Step, told};
 use crate::analysis::verdict::{Judging, Severity};
 use crate::app::publish::{Options, Published, PublishedRun};
@@ -37,6 +38,8 @@ pub(super) struct Run {
     pub(super) found: FoundRun,
     /// Its history, itself included, oldest first.
     pub(super) history: Vec<Line>,
+    /// The run beside another one.
+    pub(super) beside: Beside,
     /// Its path in the results repository.
     pub(super) path: Option<String>,
     /// No bundle came: the record says no more than that.
@@ -74,6 +77,7 @@ pub(super) fn publish(
     bundles: &[PathBuf],
     to: &mut Destination,
     options: Options,
+    telling: &Telling<'_>,
 ) -> Result<Outcome, Failure> {
     let judging = options.judging.clone();
     let published = match publish::put(&step.publisher, bundles, to, options, &step.screen) {
@@ -83,6 +87,7 @@ pub(super) fn publish(
             let outcome = Outcome { runs, links, published, why_not: "publishing failed" };
             told::annotations(&outcome, step.fail_on);
             told::summary(step, &outcome);
+            conversation::finish(step, &outcome, telling, Some(&failure.message));
             step.files.outputs(&told::outputs(&outcome)).map_err(|error| super::broken(&error))?;
             return Err(failure);
         }
@@ -106,8 +111,13 @@ pub(super) fn publish(
     }
     let lost = published.runs.iter().filter(|run| run.lost.is_some());
     runs.extend(lost.filter_map(|run| lost_run(run, results.as_ref(), &judging)));
+    for run in runs.iter_mut().filter(|run| run.path.is_some()) {
+        run.beside = telling.beside(&run.found, results.as_ref());
+    }
     let links = links(&runs, to);
-    Ok(Outcome { runs, links, published: Some(published), why_not: "refused" })
+    let outcome = Outcome { runs, links, published: Some(published), why_not: "refused" };
+    conversation::finish(step, &outcome, telling, None);
+    Ok(outcome)
 }
 
 /// What the bundles hold. One that cannot be read is left out: publishing told why.
@@ -117,7 +127,14 @@ pub(super) fn read(bundles: &[PathBuf], results: Option<&Results>, judging: &Jud
         let key = key_of(&found.record.record);
         let history = results.and_then(|results| runs::history(results, &key, HISTORY_MAX).ok());
         let history = history.unwrap_or_default();
-        Some(Run { bundle: bundle.to_owned(), found, history, path: None, is_lost: false })
+        Some(Run {
+            bundle: bundle.to_owned(),
+            found,
+            history,
+            path: None,
+            is_lost: false,
+            beside: Beside::default(),
+        })
     };
     bundles.iter().filter_map(|bundle| run(bundle)).collect()
 }
@@ -128,7 +145,14 @@ fn lost_run(run: &PublishedRun, results: Option<&Results>, judging: &Judging) ->
     let path = Some(run.path.clone());
     // One that came before, by another publisher, is no loss.
     let is_lost = found.record.record.run.status == Status::Lost;
-    is_lost.then(|| Run { bundle: run.bundle.clone(), found, history: Vec::new(), path, is_lost })
+    is_lost.then(|| Run {
+        bundle: run.bundle.clone(),
+        found,
+        history: Vec::new(),
+        path,
+        is_lost,
+        beside: Beside::default(),
+    })
 }
 
 /// Pages of the run folders, where the results lie on a server that has such pages.

@@ -51,8 +51,10 @@ pub struct Running<'a> {
 pub struct Ended<'a> {
     /// The run, and the earlier one beside it.
     pub page: RunPageInput<'a>,
-    /// What changed from that one, where both were read.
+    /// What changed from the run that was asked for, else from that one; `None` where there is none.
     pub findings: Option<&'a Findings>,
+    /// What people should know of the comparison that was asked for; empty: nothing.
+    pub note: &'a str,
     /// Where more can be read.
     pub links: Links<'a>,
 }
@@ -168,6 +170,37 @@ pub fn running(mark: &str, running: &Running<'_>, state: &State) -> Result<Strin
     Ok(whole(mark, state, &parts))
 }
 
+/// The comment when nothing of a run was published, for the reason `why`.
+///
+/// # Errors
+/// [`ReportError`], when a template does not fit its view.
+pub fn nothing(
+    mark: &str,
+    running: &Running<'_>,
+    why: &str,
+    state: &State,
+) -> Result<String, ReportError> {
+    #[derive(Serialize)]
+    struct View {
+        job: String,
+        commit: Cell,
+        why: String,
+        links: Vec<Cell>,
+    }
+    let engine = Engine::new(Language::Markdown)?;
+    let short: String = running.commit.chars().take(SHA_SHOWN).collect();
+    let link = running.workflow.map(|page| Cell::link("Workflow run", Url::web(page)));
+    let view = View {
+        job: plain::name(running.job),
+        commit: commit_cell(&short, running.commit_url),
+        why: plain::line(why, 600),
+        links: link.into_iter().collect(),
+    };
+    let mut parts = vec![part(engine.render("comment_nothing.md", &view)?)];
+    parts.extend(older(state, "", &engine)?);
+    Ok(whole(mark, state, &parts))
+}
+
 /// The comment when the run has ended. `state` is what it remembered before.
 ///
 /// # Errors
@@ -193,7 +226,9 @@ fn parts(ended: &Ended<'_>, state: &State, engine: &Engine) -> Result<Vec<Part>,
     }
     let record = ended.page.record;
     let view = RunView::new(&ended.page);
-    let explained = ended.findings.map(|found| found.sentence.clone()).unwrap_or_default();
+    let sentence = ended.findings.map(|found| found.sentence.as_str());
+    let said = [Some(ended.note), sentence].into_iter().flatten().filter(|text| !text.is_empty());
+    let explained = said.map(|text| plain::line(text, 600)).collect::<Vec<_>>().join(" ");
     let head = Head { view: &view, title: title(record, &view), explained };
     let mut parts = vec![
         with_alerts(&view, engine.render("comment.md", &head)?, engine)?,
