@@ -12,6 +12,7 @@ pub mod profiles;
 pub mod read;
 pub mod reading;
 pub mod redact;
+pub mod secrets;
 pub mod series;
 pub mod shard;
 

@@ -114,6 +114,17 @@ pub fn find(root: &Path, patterns: &[String]) -> Result<Found, FilesError> {
     Ok(found)
 }
 
+/// Everything in a folder that we made. A link that somebody has put in its place is not followed.
+///
+/// # Errors
+/// Never for a folder that is there.
+pub fn find_all(folder: &Path) -> Result<Found, FilesError> {
+    if std::fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink()) {
+        return Ok(Found { passed_over: [("symlink", 1)].into(), ..Found::default() });
+    }
+    find(folder, &["**".to_owned()])
+}
+
 fn compile(patterns: &[String]) -> Result<GlobSet, FilesError> {
     let fail = |pattern: &str, source| FilesError::Pattern { pattern: pattern.to_owned(), source };
     let mut set = GlobSetBuilder::new();

@@ -273,7 +273,10 @@ fn a_reviewer_asks_and_the_head_is_measured() {
         let pull = &heard.said["plan"]["facts"]["pull_request"];
         assert_eq!((&pull["number"], &pull["base"]), (&json!(7), &json!(BASE)));
         assert_eq!(pull["comment"]["author"], "wim");
-        assert!(heard.replies.is_empty());
+        let [running, other] = &heard.replies[..] else { panic!("{:?}", heard.replies) };
+        assert!(running.contains("sim: running") && running.contains("as wim asked"), "{running}");
+        assert!(other.contains("scout: running"), "{other}");
+        assert_eq!(heard.signs, ["eyes"]);
         assert_eq!(heard.outputs["key"].len(), 12);
         assert_eq!(heard.summary, "sim, scout of 111111111111 is measured\n\n");
     }
@@ -439,9 +442,11 @@ fn what_is_not_for_us_costs_no_request_and_no_time() {
         assert_eq!(heard.requests, Vec::<String>::new(), "{why}");
         assert_eq!(heard.summary.lines().count(), 2, "{}", heard.summary);
         // Whoever shares the core makes it slower, never faster: the best of some counts.
+        // A program that is not optimised takes several times as long.
+        let most = if cfg!(debug_assertions) { 0.5 } else { 0.1 };
         let mut tries = (0..20).map(|_| cpu_seconds(&chat.command(event, &payload)));
-        let is_enough = tries.any(|seconds| seconds < 0.1);
-        assert!(is_enough, "{why}: never less than 0.1 s of CPU time");
+        let is_enough = tries.any(|seconds| seconds < most);
+        assert!(is_enough, "{why}: never less than {most} s of CPU time");
     }
 }
 

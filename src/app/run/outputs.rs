@@ -13,6 +13,7 @@ use crate::measure::{Counters, MeasureError};
 use crate::model::metric::{Better, Unit};
 use crate::plan::files::Selector;
 use crate::record::layout::FILES_DIR;
+use crate::record::secrets::{self, Sight};
 use crate::record::{File, FileRole, Level, Notice, canonical};
 use crate::source::files::{self, FilesError, Found, FoundFile};
 
@@ -47,7 +48,7 @@ pub(super) struct Budget {
 /// When a pattern is none.
 pub(super) fn find(places: Places<'_>, patterns: &[String]) -> Result<Found, FilesError> {
     let mut found = files::find(places.root, patterns)?;
-    found.join(files::find(places.output, &["**".to_owned()])?);
+    found.join(files::find_all(places.output)?);
     Ok(found)
 }
 
@@ -178,9 +179,9 @@ impl Keeper<'_> {
             Ok(bytes) => {
                 let size = bytes.len() as u64;
                 // Files stay byte for byte what the job wrote: one with a secret is not kept at all.
-                if self.bundle.redactor().finds(&bytes) {
-                    let why = Some("it holds what looks like a secret");
-                    return self.list(path, size, None, role, why);
+                let sight = secrets::look(self.bundle.redactor(), bytes.as_slice());
+                if let Some(why) = sight.map_or(Some("it cannot be read"), Sight::reason) {
+                    return self.list(path, size, None, role, Some(why));
                 }
                 let digest = canonical::sha256_hex(&bytes);
                 // A full disk costs this file, not the run.

@@ -102,19 +102,21 @@ pub(super) fn finish(step: &Step, outcome: &Outcome, telling: &Telling<'_>, why:
     let workflow = actions.trigger().run_url;
     let published = || outcome.runs.iter().filter(|run| run.path.is_some());
     for run in published() {
-        warn(step, tell(&talk, run, outcome, telling, workflow.as_deref()));
+        warn(step, &tell(&talk, run, outcome, telling, workflow.as_deref()));
     }
     let Some(plan) = telling.plan else { return };
     let is_told = |job: &str| published().any(|run| run.found.record.record.run.job == job);
     for planned in plan.runs.iter().filter(|planned| !is_told(&planned.job.name)) {
         if let Some(about) = about(&planned.job.name, plan, workflow.as_deref()) {
-            warn(step, talk.fail(&about, &reason(outcome, why)));
+            warn(step, &talk.fail(&about, &reason(outcome, why)));
         }
     }
 }
 
-fn warn(step: &Step, troubles: Vec<String>) {
-    troubles.iter().for_each(|trouble| step.screen.warn(trouble));
+fn warn(step: &Step, troubles: &[String]) {
+    for trouble in troubles {
+        step.screen.warn(trouble);
+    }
 }
 
 fn reason(outcome: &Outcome, why: Option<&str>) -> String {

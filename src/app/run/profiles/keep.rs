@@ -11,6 +11,7 @@ use crate::profile::stored;
 use crate::profile::view::{functions, prune};
 use crate::record::layout::RAW_DIR;
 use crate::record::profiles::{FUNCTIONS_MAX, PROFILE_FILE, ProfileSummary, Shape, WeightSum};
+use crate::record::secrets::{self, Sight};
 use crate::record::{File, FileRole, Level, Metric, Notice, Record, canonical};
 use crate::source::files::{self, FoundFile};
 
@@ -215,6 +216,17 @@ fn keep_raw(bundle: &BundleWriter, file: &FoundFile, policy: RawPolicy) -> File 
     }
     if file.bytes > RAW_MAX {
         return out(format!("larger than {RAW_MAX} B, the most that is copied"));
+    }
+    // What profilers write stays byte for byte: with a secret it is not kept at all.
+    let looked =
+        files::open_regular(&file.absolute).map_err(|error| error.to_string()).and_then(|source| {
+            secrets::look(bundle.redactor(), source.take(RAW_MAX))
+                .map_err(|error| error.to_string())
+        });
+    match looked.map(Sight::reason) {
+        Ok(None) => {}
+        Ok(Some(why)) => return out(why.to_owned()),
+        Err(why) => return out(format!("failed to {why}")),
     }
     let source = match files::open_regular(&file.absolute) {
         Ok(source) => source,
