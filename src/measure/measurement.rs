@@ -47,8 +47,8 @@ impl Reading {
 /// How the step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Its own code, 127 not found, 126 not executable, 128 + n for a signal, 124 timed out (137
-    /// when it had to be killed). `None` while it runs.
+    /// Its own code, 127 not found, 126 not executable, 128 + n for a signal, 124 timed out,
+    /// however it had to be ended. `None` while it runs.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,

@@ -279,9 +279,7 @@ fn ending(reaped: &Reaped, end: End, oom: bool) -> Ending {
     let own = exit.map(Exit::shell_code);
     let killed = own == Some(128 + SIGKILL) && !end.killed_root;
     let (exit_code, status) = match end.why {
-        Some(Why::TimedOut) => {
-            (Some(if end.killed_root { 128 + SIGKILL } else { 124 }), Status::TimedOut)
-        }
+        Some(Why::TimedOut) => (Some(124), Status::TimedOut),
         Some(Why::Stopped(_)) => (own, Status::Cancelled),
         _ if own == Some(0) => (own, Status::Succeeded),
         _ if killed && oom => (own, Status::OutOfMemory),
@@ -317,7 +315,7 @@ mod tests {
             (Exit::Signal(9), None, false, true, 137, Some(9), Status::OutOfMemory),
             (Exit::Code(137), None, false, true, 137, None, Status::OutOfMemory),
             (Exit::Signal(15), Some(Why::TimedOut), false, false, 124, Some(15), Status::TimedOut),
-            (Exit::Signal(9), Some(Why::TimedOut), true, false, 137, Some(9), Status::TimedOut),
+            (Exit::Signal(9), Some(Why::TimedOut), true, false, 124, Some(9), Status::TimedOut),
             (Exit::Signal(2), stopped, false, false, 130, Some(2), Status::Cancelled),
         ] {
             let got = ending(&ended(exit), End { why, killed_root }, oom);

@@ -101,7 +101,7 @@ alone! {
     fn a_time_out_kills_who_does_not_listen() {
         let m = run(hasty(), &limited(300, "ignoreterm"));
         let got = (m.ending.exit_code, m.ending.signal, m.ending.status);
-        assert_eq!(got, (Some(137), Some(9), Status::TimedOut));
+        assert_eq!(got, (Some(124), Some(9), Status::TimedOut));
         assert!(!has_notice(&m, "oom_suspected"));
     }
 
@@ -148,7 +148,7 @@ alone! {
     fn a_bomb_is_outrun() {
         let token = format!("bomb-{}", std::process::id());
         let m = run(hasty(), &limited(800, &format!("bomb 150 {token}")));
-        assert_eq!((m.ending.exit_code, m.ending.status), (Some(137), Status::TimedOut));
+        assert_eq!((m.ending.exit_code, m.ending.status), (Some(124), Status::TimedOut));
         assert_eq!(alive(&token), 0);
     }
 
