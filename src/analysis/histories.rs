@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::series::{Aside, Point, Series};
+use crate::config::MetricRule;
 use crate::config::sections::{self, is_pull_request};
 use crate::model::status::Status;
 use crate::record::index::{Entry, Line};
@@ -43,12 +44,13 @@ pub enum Since {
 }
 
 impl Epoch {
-    fn is_of(&self, metric: &str, job: &str) -> bool {
+    /// Whether it is about that metric of that job.
+    pub fn is_of(&self, metric: &str, job: &str) -> bool {
         self.metric == metric && self.job.as_ref().is_none_or(|own| own == job)
     }
 
     /// Whether the level begins with the run of `line`, unless it has begun.
-    fn begins_with(&self, line: &Line) -> bool {
+    pub fn begins_with(&self, line: &Line) -> bool {
         match &self.since {
             Since::Commit(sha) => line.commit.as_ref().is_some_and(|own| own.as_str() == sha),
             Since::PullRequest(number) => pull_request_of(line) == Some(*number),
@@ -148,9 +150,7 @@ pub fn order(line: &Line) -> (jiff::Timestamp, &str) {
 /// The histories of the metric `metric` in `lines`, which come in any order and share a key. A
 /// method that replaced another makes a history of its own; the one with the newest run first.
 pub fn histories<'l>(lines: &[&'l Line], metric: &'l str, rules: &Rules) -> Vec<History<'l>> {
-    let mut sorted = lines.to_vec();
-    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
-    sorted.dedup_by(|a, b| a.path == b.path);
+    let sorted = in_order(lines);
     let mut methods: Vec<&str> = Vec::new();
     let newest_first = sorted.iter().rev().filter(|line| line.status == Status::Succeeded);
     for entry in newest_first.filter_map(|line| line.metrics.get(metric)) {
@@ -164,6 +164,55 @@ pub fn histories<'l>(lines: &[&'l Line], metric: &'l str, rules: &Rules) -> Vec<
         runs: sorted.iter().filter_map(|line| Placed::of(line, metric, method, rules)).collect(),
     };
     methods.into_iter().map(of_method).collect()
+}
+
+/// Runs in the order of histories, each once.
+pub fn in_order<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
+    let mut sorted = lines.to_vec();
+    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+    sorted.dedup_by(|a, b| a.path == b.path);
+    by_ancestry(sorted)
+}
+
+/// CPU time, else what stands in for it where the job told it itself or nobody measured it.
+const TIMES: [&str; 4] = ["cpu_time", "job.cpu_time", "duration", "job.duration"];
+
+/// The numbers that matter of runs that share a key: those that are judged, else CPU time or
+/// duration and memory, else the first there is.
+pub fn headline(lines: &[&Line], judged: &[MetricRule]) -> Vec<String> {
+    if !judged.is_empty() {
+        return judged.iter().map(|rule| rule.name.clone()).collect();
+    }
+    let has = |name: &str| lines.iter().any(|line| line.metrics.contains_key(name));
+    let time = TIMES.into_iter().find(|name| has(name));
+    let memory = Some("memory_peak").filter(|name| has(name));
+    let mut names: Vec<&str> = time.into_iter().chain(memory).collect();
+    if names.is_empty() {
+        let newest = lines.iter().max_by_key(|line| order(line));
+        names.extend(newest.and_then(|line| line.metrics.keys().next()).map(String::as_str));
+    }
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Runs in the order of planning, but those of a commit that an earlier measured one descends from:
+/// they stand behind their nearest measured ancestor.
+fn by_ancestry(planned: Vec<&Line>) -> Vec<&Line> {
+    let mut placed: Vec<&Line> = Vec::with_capacity(planned.len());
+    for line in planned {
+        if line.older && line.on_default_branch {
+            let is_before = |other: &&Line| {
+                other
+                    .commit
+                    .as_ref()
+                    .is_some_and(|sha| line.after.as_ref().is_some_and(|after| after.is(sha)))
+            };
+            let at = placed.iter().rposition(is_before).map_or(0, |at| at + 1);
+            placed.insert(at, line);
+        } else {
+            placed.push(line);
+        }
+    }
+    placed
 }
 
 /// Lines by what must be equal to share a history, the key with the newest run first.

@@ -4,5 +4,6 @@ pub mod earlier;
 pub mod epochs;
 pub mod histories;
 pub mod history;
+pub mod judging;
 pub mod quartiles;
 pub mod verdict;

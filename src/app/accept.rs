@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::index::Index;
 use super::publish::compose::{ours, put_landing};
+use super::publish::landing::Anew;
 use super::publish::{Pages, landing};
 use crate::analysis::epochs::{Accepted, EPOCHS_FILE, Epochs, EpochsError, with};
 use crate::model::names::CommitSha;
@@ -157,8 +158,9 @@ fn compose(
     let mut change = Change::default();
     change.put(tip, ours(EPOCHS_FILE)?, text.as_bytes())?;
     let mut index = Index::new(tip)?;
+    let anew = Anew { epochs: Some(epochs), ..Anew::default() };
     // A page that cannot be made keeps nothing from being accepted: the next publish makes it.
-    if let Ok(landing) = landing::files(tip, &mut index, pages, Some(epochs)) {
+    if let Ok(landing) = landing::files(tip, &mut index, pages, anew) {
         put_landing(tip, landing, &mut change)?;
     }
     let message = format!("Accept {} since {since}\n", accepted.metric);

@@ -4,7 +4,7 @@
 use crate::app::index::Index;
 use crate::app::publish::Pages;
 use crate::app::publish::compose::{add_house, put_landing};
-use crate::app::publish::landing;
+use crate::app::publish::landing::{self, Anew};
 use crate::results::change::Change;
 use crate::results::{Patience, Proposal, Results, ResultsError, Target};
 use jiff::Timestamp;
@@ -82,7 +82,8 @@ pub fn first_commit(
         let mut change = Change::default();
         add_house(tip, &mut change)?;
         // A page that cannot be made comes with the first run.
-        if let Ok(mut landing) = landing::files(tip, &mut Index::new(tip)?, &Pages::default(), None)
+        if let Ok(mut landing) =
+            landing::files(tip, &mut Index::new(tip)?, &Pages::default(), Anew::default())
         {
             if let Some((_, page)) = landing.made.first_mut() {
                 *page = [README.as_bytes(), page.as_slice()].concat();

@@ -1,6 +1,8 @@
 //! The use cases: they join effects and pure stages, and have no effect of their own.
 
 pub mod accept;
+pub mod amend;
+pub mod ancestry;
 pub mod conversation;
 pub mod doctor;
 pub mod fsck;

@@ -168,25 +168,36 @@ pub fn find(
     if steps.is_none() && Path::new(name).is_dir() {
         return from_bundle(name, results, judging);
     }
-    let no_run = |why: &str| FindError::NoRun { name: name.to_owned(), why: why.to_owned() };
     let Some(results) = results else {
-        return Err(no_run("there is no such folder, and no results repository"));
+        let why = "there is no such folder, and no results repository".to_owned();
+        return Err(FindError::NoRun { name: name.to_owned(), why });
     };
     let tip = results.tip()?;
     // What a newer perftrail wrote may mean something else.
     tip.standing()?;
     let mut index = Index::new(&tip)?;
-    if let Some(steps) = steps {
-        let line = nth(&mut index, steps)?;
+    let path = locate(name, &tip, &mut index)?;
+    from_tip(&tip, &mut index, &path, judging)
+}
+
+/// The folder of the run `name` in the results repository.
+pub(super) fn locate(
+    name: &str,
+    tip: &Tip<'_>,
+    index: &mut Index<'_, '_>,
+) -> Result<String, FindError> {
+    let no_run = |why: &str| FindError::NoRun { name: name.to_owned(), why: why.to_owned() };
+    if let Some(steps) = steps_back(name) {
+        let line = nth(index, steps)?;
         let line = line.ok_or_else(|| no_run("the results repository has not so many runs"))?;
-        return from_tip(&tip, &mut index, &line.path, judging);
+        return Ok(line.path);
     }
     let path = name.trim_end_matches('/');
     if path.starts_with("runs/") && tip.read(&format!("{path}/{RECORD_FILE}"))?.is_some() {
-        return from_tip(&tip, &mut index, path, judging);
+        return Ok(path.to_owned());
     }
-    match by_commit(&mut index, name)? {
-        Some(line) => from_tip(&tip, &mut index, &line.path, judging),
+    match by_commit(index, name)? {
+        Some(line) => Ok(line.path),
         None => Err(no_run(
             "it is neither a folder, nor a run's path, nor the start of a measured commit, nor latest",
         )),
@@ -226,9 +237,11 @@ fn by_commit(index: &mut Index<'_, '_>, name: &str) -> Result<Option<Line>, Find
     let mut found: Vec<Line> = Vec::new();
     for month in index.months().to_vec() {
         let lines = index.shard(&month)?.lines().rev().filter(|line| {
-            let is_commit =
-                line.commit.as_ref().is_some_and(|sha| sha.as_str().starts_with(&prefix));
-            is_commit && job.is_none_or(|job| line.job == job)
+            // A commit that a run said it measured still leads to it.
+            let before = line.amended.as_ref().and_then(|amended| amended.from.as_ref());
+            let mut names = line.commit.iter().chain(before);
+            names.any(|sha| sha.as_str().starts_with(&prefix))
+                && job.is_none_or(|job| line.job == job)
         });
         found.extend(lines.cloned());
     }

@@ -79,18 +79,28 @@ fn wish(edge: &Edge, args: &AcceptArgs) -> Result<Wish, Failure> {
     if !is_metric_name(&args.metric) {
         return Err(Failure::usage(format!("`{}` is no metric's name", args.metric)));
     }
-    let because = args.because.trim();
-    let author = args.author.clone().or_else(|| git::author(&edge.folder));
+    let (because, author) = signed(edge, &args.because, args.author.as_deref())?;
+    Ok(Wish {
+        metric: args.metric.clone(),
+        job: args.job.clone(),
+        since: From::Commit(args.since.clone()),
+        because,
+        author,
+    })
+}
+
+/// A reason, and who gives it.
+pub(super) fn signed(
+    edge: &Edge,
+    because: &str,
+    author: Option<&str>,
+) -> Result<(String, String), Failure> {
+    let because = because.trim();
+    let author = author.map(str::to_owned).or_else(|| git::author(&edge.folder));
     let author = author.unwrap_or_else(|| "unknown".to_owned());
     let fits = |text: &str| (1..=TEXT_MAX).contains(&text.chars().count());
     if !fits(because) || !fits(&author) {
         return Err(Failure::usage("a reason and an author have 1 to 1000 characters"));
     }
-    Ok(Wish {
-        metric: args.metric.clone(),
-        job: args.job.clone(),
-        since: From::Commit(args.since.clone()),
-        because: because.to_owned(),
-        author,
-    })
+    Ok((because.to_owned(), author))
 }

@@ -57,6 +57,8 @@ pub enum Verb {
     History(HistoryArgs),
     /// Accept a change: the level of a metric is meant from a commit on
     Accept(AcceptArgs),
+    /// Correct the commit of a run that says it measured another one
+    Amend(AmendArgs),
     /// Check the results repository; with --rebuild, make index and landing page anew
     Fsck(FsckArgs),
     /// Set a project up: write perftrail.toml and a workflow
@@ -385,6 +387,29 @@ pub struct AcceptArgs {
     /// Only this job's [default: every job's]
     #[arg(long, value_name = "NAME")]
     pub job: Option<String>,
+    /// Who says so [default: as git knows you]
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_AUTHOR")]
+    pub author: Option<String>,
+    /// Where to.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// `perftrail amend`.
+#[derive(Debug, Args)]
+pub struct AmendArgs {
+    /// The run: a path in the results repository, the start of its commit[/job], or latest[~N]
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The commit that it measured: all digits, or what a clone here knows
+    #[arg(long, value_name = "SHA")]
+    pub commit: String,
+    /// Why
+    #[arg(long, value_name = "REASON")]
+    pub because: String,
     /// Who says so [default: as git knows you]
     #[arg(long, value_name = "NAME", env = "PERFTRAIL_AUTHOR")]
     pub author: Option<String>,

@@ -11,6 +11,7 @@ use super::args::Target as TargetArgs;
 use super::failure::{ExitCode, Failure};
 use crate::actions::{self, Actions};
 use crate::analysis::verdict::Judging;
+use crate::app::ancestry::Ancestry;
 use crate::app::hub::{Slug, SourceVisibility};
 use crate::app::publish::{Options, Pages};
 use crate::app::verdict;
@@ -50,6 +51,8 @@ pub(super) struct Destination {
     until: Option<Timestamp>,
     /// The configuration of the project.
     config: Config,
+    /// Tells how measured commits lie to each other.
+    ancestry: Ancestry,
 }
 
 /// The results repository as GitHub's API knows it.
@@ -85,7 +88,13 @@ impl Destination {
             now: edge.clock.now(),
             pages: Pages::default(),
             judging: self.judging(),
+            ancestry: self.ancestry.clone(),
         }
+    }
+
+    /// Tells how measured commits lie to each other.
+    pub(super) fn ancestry(&self) -> &Ancestry {
+        &self.ancestry
     }
 
     /// How the configuration judges runs.
@@ -209,8 +218,29 @@ fn locate(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Fail
     };
     let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
     check_branch(&branch).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
+    let ancestry = Ancestry::new(Some(edge.folder.clone()), asking(&texts));
     let config = config.clone();
-    Ok(Found::There(Box::new(Destination { to, branch, timeout, hub, app, until: None, config })))
+    let until = None;
+    Ok(Found::There(Box::new(Destination {
+        to,
+        branch,
+        timeout,
+        hub,
+        app,
+        until,
+        config,
+        ancestry,
+    })))
+}
+
+/// How GitHub is asked about commits of the measured project: by the token that may read it, else
+/// by that of the results; without any it is not asked.
+fn asking(texts: &BTreeMap<String, String>) -> Option<Settings> {
+    let given = |name: &str| texts.get(name).filter(|text| !text.trim().is_empty());
+    let token = given("PERFTRAIL_GITHUB_TOKEN").or_else(|| given("PERFTRAIL_RESULTS_TOKEN"))?;
+    let mut settings = Settings::from_variables(texts).ok()?;
+    settings.token = Some(Token::new(token).ok()?);
+    Some(settings)
 }
 
 fn timeout(args: &TargetArgs) -> Result<Duration, Failure> {

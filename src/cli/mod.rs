@@ -8,6 +8,7 @@ pub mod screen;
 
 mod accept;
 mod access;
+mod amend;
 mod compare;
 mod destination;
 mod doctor;
@@ -144,6 +145,7 @@ fn dispatch(
         Verb::Runs(args) => runs::runs(&edge, &args),
         Verb::History(args) => history::history(&edge, &args),
         Verb::Accept(args) => accept::accept(&edge, &args),
+        Verb::Amend(args) => amend::amend(&edge, &args),
         Verb::Fsck(args) => fsck::fsck(&edge, &args),
         Verb::Gate(args) => gate::gate(&edge, &args),
         Verb::Action(args) => action::action(&edge, args),

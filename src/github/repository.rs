@@ -45,6 +45,9 @@ pub struct Comparison {
     pub behind: u64,
     /// The sha of their newest common ancestor.
     pub merge_base: String,
+    /// Paths that differ between that ancestor and the head, a renamed file by both its names;
+    /// GitHub lists 300 files at most, other servers perhaps none.
+    pub paths: Vec<String>,
 }
 
 impl Client {
@@ -96,6 +99,12 @@ impl Client {
             ahead: wire.ahead_by,
             behind: wire.behind_by,
             merge_base: wire.merge_base_commit.sha,
+            paths: wire
+                .files
+                .into_iter()
+                .flat_map(|file| [Some(file.filename), file.previous_filename])
+                .flatten()
+                .collect(),
         })
     }
 }
@@ -146,6 +155,14 @@ struct ComparisonWire {
     ahead_by: u64,
     behind_by: u64,
     merge_base_commit: CommitWire,
+    #[serde(default)]
+    files: Vec<FileWire>,
+}
+
+#[derive(Deserialize)]
+struct FileWire {
+    filename: String,
+    previous_filename: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -47,7 +47,7 @@ pub fn digest_of(value: &Value) -> String {
 }
 
 /// The digest of a record as its run finished it: all of it but the digest itself and what
-/// publishing sets (`run.identity`, `commit.against`, `comparison`, and `left_out` of the files,
+/// publishing sets (`run.identity`, `commit.against`, `comparison`, `amended`, and `left_out` of the files,
 /// which the results repository's budgets decide).
 ///
 /// # Errors
@@ -57,7 +57,14 @@ pub fn record_digest(record: &Record) -> Result<String, serde_json::Error> {
 }
 
 /// The same over a record read as plain JSON, so that keys this version does not know count too.
+/// A commit that people corrected counts as the run told it.
 pub fn without_published(mut record: Value) -> Value {
+    if let Some(all) = record.as_object_mut()
+        && let Some(amended) = all.remove("amended")
+        && let Some(told) = amended.get(0).and_then(|first| first.get("commit"))
+    {
+        all.insert("commit".to_owned(), told.clone());
+    }
     if let Some(run) = record.get_mut("run").and_then(Value::as_object_mut) {
         run.remove("digest");
         run.remove("identity");

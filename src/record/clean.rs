@@ -13,8 +13,8 @@ use super::read::TEXT_MAX;
 use super::redact::Redactor;
 use super::series::{Series, SeriesFile, SeriesSource};
 use super::{
-    Commit, Disturbance, Environment, File, Machine, Metric, Notice, Param, Phase, Profiler,
-    Record, Repository, Run, SeriesSummary, Step, Tool, Trigger,
+    Amendment, Commit, Disturbance, Environment, File, Machine, Metric, Notice, Param, Phase,
+    Profiler, Record, Repository, Run, SeriesSummary, Step, Tool, Trigger,
 };
 use crate::model::metric::{Unit, built_in};
 
@@ -47,6 +47,7 @@ impl Redactor {
             notices,
             overhead: _,
             comparison,
+            amended,
         } = record;
         self.run(run);
         self.repository(repository);
@@ -72,6 +73,11 @@ impl Redactor {
         }
         if let Some(value) = comparison {
             self.value(value);
+        }
+        for Amendment { date: _, author, because, commit } in amended {
+            self.change(author);
+            self.change(because);
+            self.commit(commit);
         }
     }
 

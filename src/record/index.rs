@@ -4,13 +4,14 @@
 //! run folders at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Metric, Record, Repository, canonical, layout};
-use crate::model::metric::BUILT_IN;
+use crate::model::metric::{BUILT_IN, Better, Unit, built_in};
 use crate::model::names::CommitSha;
 use crate::model::robust;
 use crate::model::status::{Identity, Status};
@@ -52,6 +53,12 @@ pub struct Line {
     /// Where it left the default branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<CommitSha>,
+    /// Its nearest ancestor that is known, and how many commits follow upon that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
+    /// Whether a commit that was measured before descends from it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub older: bool,
     /// Whether the commit lies on the default branch, as far as the record knows.
     pub on_default_branch: bool,
     /// Whether tracked files differed from the commit; `null` when not known.
@@ -87,6 +94,9 @@ pub struct Line {
     /// Names of the indicators that were exceeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
+    /// The newest correction of what it says it measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amended: Option<AmendedLine>,
     /// Judged, built-in and reported metrics, in that order as far as the line's length allows.
     pub metrics: BTreeMap<String, Entry>,
     /// How many metrics did not fit: they are read from the record.
@@ -99,10 +109,44 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// A commit by its first digits, and how many commits follow upon it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After(pub String, pub u64);
+
+impl After {
+    /// Whether that is the commit `sha`.
+    pub fn is(&self, sha: &CommitSha) -> bool {
+        self.0.len() >= SHORT && sha.as_str().starts_with(&self.0)
+    }
+}
+
+/// Digits of a commit in [`After`].
+const SHORT: usize = 12;
+
+/// A correction, as a line tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmendedLine {
+    /// The commit that the run said it measured.
+    pub from: Option<CommitSha>,
+    /// Why that is wrong.
+    pub because: String,
+    /// Who says so.
+    pub author: String,
+    /// When.
+    pub date: Timestamp,
+}
+
 /// One metric of a line: `[value, n, spread, method]`.
 ///
 /// `spread` is the median absolute deviation of the repetitions times 1.4826, in the metric's own
-/// unit; `null` for fewer than two. `method` is `source:method`.
+/// unit; `null` for fewer than two. `method` is `source:method`; of a metric that is none of the
+/// built-in ones its unit follows in brackets, and behind that which way it gets better, where it
+/// does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry(pub f64, pub u32, pub Option<f64>, pub String);
 
@@ -150,6 +194,8 @@ impl Line {
             subject: commit.subject.as_deref().map(subject),
             reference: commit.reference.as_deref().map(|name| fit(name, 160)),
             merge_base: commit.merge_base.clone(),
+            after: after(record),
+            older: commit.against.iter().any(|one| one.ahead == 0 && one.behind > 0),
             on_default_branch: on_default_branch(record),
             dirty: commit.dirty,
             event: fit(&trigger.event, 60),
@@ -166,6 +212,12 @@ impl Line {
             more_params,
             key: key_of(record),
             disturbed: record.disturbed_by().take(8).map(|by| fit(&by.name, 40)).collect(),
+            amended: record.amended.last().map(|amendment| AmendedLine {
+                from: amendment.commit.sha.clone(),
+                because: fit(&amendment.because, 200),
+                author: fit(&amendment.author, 100),
+                date: amendment.date,
+            }),
             metrics: BTreeMap::new(),
             more: 0,
         }
@@ -178,7 +230,7 @@ impl Line {
         let mut used = 0;
         let mut full = false;
         for (name, metric) in by_weight(record) {
-            let entry = Entry::of(metric);
+            let entry = Entry::of(name, metric);
             let cost = encoded(name) + ":,".len() + json_len(&entry);
             full |= used + cost > room;
             if full || !metric.value.is_finite() {
@@ -219,12 +271,44 @@ impl Line {
 }
 
 impl Entry {
-    /// The entry of `metric`. Its method is `source:method`, a long one cut and marked with a digest
-    /// so that it stays unequal to others.
-    pub fn of(metric: &Metric) -> Self {
-        let method = format!("{}:{}", metric.source, metric.method);
+    /// The entry of the metric `name`. Its method is `source:method`, a long one cut and marked
+    /// with a digest so that it stays unequal to others.
+    pub fn of(name: &str, metric: &Metric) -> Self {
+        let mut method = distinct(&format!("{}:{}", metric.source, metric.method), 60);
+        if built_in(name).is_none() {
+            if metric.unit != Unit::None {
+                let _ = write!(method, " [{}]", fit(metric.unit.as_str(), 30));
+            }
+            method.push_str(match metric.better {
+                Better::Lower => LOWER,
+                Better::Higher => HIGHER,
+                Better::Neither => "",
+            });
+        }
         let spread = robust::spread(&metric.repetitions).filter(|spread| spread.is_finite());
-        Self(metric.value, metric.n, spread.map(six_digits), distinct(&method, 60))
+        Self(metric.value, metric.n, spread.map(six_digits), method)
+    }
+
+    /// The unit of the metric `name`, as far as the line tells it.
+    pub fn unit(&self, name: &str) -> Unit {
+        match built_in(name) {
+            Some(known) => known.unit.clone(),
+            None => self
+                .method()
+                .strip_suffix(']')
+                .and_then(|text| text.rsplit_once(" ["))
+                .map_or(Unit::None, |(_, unit)| Unit::from(unit.to_owned())),
+        }
+    }
+
+    /// Which way the metric `name` gets better, as far as the line tells it.
+    pub fn better(&self, name: &str) -> Better {
+        match built_in(name) {
+            Some(known) => known.better,
+            None if self.3.ends_with(LOWER) => Better::Lower,
+            None if self.3.ends_with(HIGHER) => Better::Higher,
+            None => Better::Neither,
+        }
     }
 
     /// The value, in the metric's unit.
@@ -242,10 +326,25 @@ impl Entry {
         self.2
     }
 
-    /// `source:method`: only values of one method can be compared.
+    /// `source:method`, and the unit of a job's own metric: only values of one method and unit can
+    /// be compared.
     pub fn method(&self) -> &str {
-        &self.3
+        let method = self.3.as_str();
+        method.strip_suffix(LOWER).or_else(|| method.strip_suffix(HIGHER)).unwrap_or(method)
     }
+}
+
+/// How an entry says which way its metric gets better.
+const LOWER: &str = " lower";
+/// See [`LOWER`].
+const HIGHER: &str = " higher";
+
+/// The nearest known ancestor.
+fn after(record: &Record) -> Option<After> {
+    let commit = &record.commit;
+    let ancestors = commit.against.iter().filter(|one| one.behind == 0 && one.ahead > 0);
+    let nearest = ancestors.min_by_key(|one| one.ahead)?;
+    Some(After(nearest.sha.as_str()[..SHORT].to_owned(), nearest.ahead))
 }
 
 /// What must be equal for runs to share a history, as the first 16 digits of a sha256: repository,
@@ -407,7 +506,7 @@ mod tests {
     #[test]
     fn a_usual_line() {
         let line = Line::of(&record(), "runs/4f/4f2a/2026-11-30/local-081500-00a3-simulation");
-        insta::assert_snapshot!(line.to_json(), @r#"{"path":"runs/4f/4f2a/2026-11-30/local-081500-00a3-simulation","digest":"8b3c6840dcb702ba5512cd43d09f063ba216cc48c670296c21d07e4dc7b39c44","start":"2026-11-30T08:15:00.001Z","planned":"2026-11-30T08:14:58.25Z","job":"simulation","tag":"50000__5","status":"succeeded","repository":"github.com/example/simulation","commit":"4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a","subject":"Let births happen in batches","ref":"refs/heads/main","merge_base":"4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a","on_default_branch":true,"dirty":false,"event":"local","identity":"planned","machine":"x86_64, AMD EPYC 7763, 4 cores, 16 GB","fingerprint":"0123456789abcdef","profiler":"none","workload":1,"params":{"population":50000,"years":5},"key":"646875d2eb04cb72","disturbed":["steal"],"metrics":{"cpu_time":[118.05,3,0.22239,"wait4:reaped"],"disk_write_bytes":[40960.0,3,0.0,"procfs:io"],"duration":[61.1,3,1.03782,"clock:monotonic"],"memory_peak":[734003200.0,3,777309.0,"procfs:pss_sweep"],"pop_df_rows":[51000.0,3,0.0,"job:reported"],"warnings":[2.0,3,0.0,"job:regex"]}}"#);
+        insta::assert_snapshot!(line.to_json(), @r#"{"path":"runs/4f/4f2a/2026-11-30/local-081500-00a3-simulation","digest":"8b3c6840dcb702ba5512cd43d09f063ba216cc48c670296c21d07e4dc7b39c44","start":"2026-11-30T08:15:00.001Z","planned":"2026-11-30T08:14:58.25Z","job":"simulation","tag":"50000__5","status":"succeeded","repository":"github.com/example/simulation","commit":"4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a","subject":"Let births happen in batches","ref":"refs/heads/main","merge_base":"4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a4f2a","on_default_branch":true,"dirty":false,"event":"local","identity":"planned","machine":"x86_64, AMD EPYC 7763, 4 cores, 16 GB","fingerprint":"0123456789abcdef","profiler":"none","workload":1,"params":{"population":50000,"years":5},"key":"646875d2eb04cb72","disturbed":["steal"],"metrics":{"cpu_time":[118.05,3,0.22239,"wait4:reaped"],"disk_write_bytes":[40960.0,3,0.0,"procfs:io"],"duration":[61.1,3,1.03782,"clock:monotonic"],"memory_peak":[734003200.0,3,777309.0,"procfs:pss_sweep"],"pop_df_rows":[51000.0,3,0.0,"job:reported [count]"],"warnings":[2.0,3,0.0,"job:regex"]}}"#);
     }
 
     #[test]
@@ -471,9 +570,9 @@ mod tests {
     fn long_methods_stay_apart() {
         let mut metric = record().metrics["cpu_time"].clone();
         metric.method = "m".repeat(100);
-        let first = Entry::of(&metric);
+        let first = Entry::of("cpu_time", &metric);
         metric.method.push('x');
-        let second = Entry::of(&metric);
+        let second = Entry::of("cpu_time", &metric);
         assert!(first.method().len() <= 60 && first.method() != second.method());
     }
 

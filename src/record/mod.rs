@@ -1,7 +1,8 @@
 //! The record: what a run leaves behind for ever, the bundle's `stats.json`.
 //!
 //! Numbers are finite and in base units, times are RFC 3339 UTC. What is not known is `null`
-//! and has its reason beside it. Format history: 1.0 is the first.
+//! and has its reason beside it. Format history: 1.0 is the first; 1.1 adds `amended` and
+//! `changed_paths` of `commit.against`.
 
 pub mod canonical;
 pub mod clean;
@@ -34,7 +35,7 @@ pub const SCHEMA_NAME: &str = "perftrail-stats";
 /// The meter of a run that was brought in: nothing of it was measured here.
 pub const IMPORTED: &str = "imported";
 /// The version this program writes.
-pub const SCHEMA: Schema = Schema { name: SchemaName::Stats, major: 1, minor: 0 };
+pub const SCHEMA: Schema = Schema { name: SchemaName::Stats, major: 1, minor: 1 };
 
 /// One run, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +84,24 @@ pub struct Record {
     pub overhead: Overhead,
     /// Set when the run is one side of a comparison.
     pub comparison: Option<Value>,
+    /// Corrections of `commit` by people, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amended: Vec<Amendment>,
+}
+
+/// A correction of the commit that a run says it measured. The digest covers the commit as the run
+/// told it, so a correction leaves it as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Amendment {
+    /// When.
+    #[schemars(with = "String")]
+    pub date: Timestamp,
+    /// Who says so.
+    pub author: String,
+    /// Why.
+    pub because: String,
+    /// The commit as it stood before.
+    pub commit: Commit,
 }
 
 /// Name and version of a format.
@@ -216,6 +235,9 @@ pub struct Against {
     pub ahead: u64,
     /// Commits that only the other one has.
     pub behind: u64,
+    /// Paths that differ from the other commit's, where it is an ancestor and they are few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_paths: Option<Vec<String>>,
 }
 
 /// What started the run.

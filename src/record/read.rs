@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::layout::is_run_id;
-use super::{Metric, Record, SCHEMA, SCHEMA_NAME, canonical};
+use super::{Against, Amendment, Commit, Metric, Record, SCHEMA, SCHEMA_NAME, canonical};
 use crate::model::names::{is_job_name, is_metric_name};
 use crate::model::status::Identity;
 
@@ -144,6 +144,34 @@ impl ReadRecord {
             let word = serde_json::to_value(identity).unwrap_or(Value::Null);
             run.insert("identity".to_owned(), word);
         }
+    }
+
+    /// Says how the commit lies to others. The digest does not cover it.
+    pub fn set_against(&mut self, against: Vec<Against>) {
+        if let Some(commit) = self.plain.get_mut("commit").and_then(Value::as_object_mut) {
+            let value = serde_json::to_value(&against).unwrap_or_else(|_| Value::Array(Vec::new()));
+            commit.insert("against".to_owned(), value);
+        }
+        self.record.commit.against = against;
+    }
+
+    /// Puts `commit` in the place of the one that the run told, and keeps that in `amendment`, with
+    /// what only a newer perftrail knows of it.
+    pub fn amend(&mut self, commit: Commit, amendment: Amendment) {
+        if let Some(all) = self.plain.as_object_mut() {
+            let value = |commit: &Commit| serde_json::to_value(commit).unwrap_or(Value::Null);
+            let mut told = serde_json::to_value(&amendment).unwrap_or(Value::Null);
+            let before = all.insert("commit".to_owned(), value(&commit));
+            if let (Some(told), Some(before)) = (told.as_object_mut(), before) {
+                told.insert("commit".to_owned(), before);
+            }
+            let list = all.entry("amended").or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(list) = list.as_array_mut() {
+                list.push(told);
+            }
+        }
+        self.record.commit = commit;
+        self.record.amended.push(amendment);
     }
 
     /// Says why the file `path` does not lie beside the record. The digest does not cover it.

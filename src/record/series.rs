@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::SeriesSummary;
 use crate::model::metric::Unit;
 
 /// The file beside the record that holds the series.
@@ -68,4 +69,24 @@ pub struct Series {
     pub min: Vec<f64>,
     /// The greatest value of each point's bucket; empty when no bucket holds more than one value.
     pub max: Vec<f64>,
+}
+
+/// What the record tells of series.
+pub fn summaries(all: &[Series]) -> Vec<SeriesSummary> {
+    all.iter()
+        .filter_map(|series| {
+            let least = if series.min.is_empty() { &series.value } else { &series.min };
+            let greatest = if series.max.is_empty() { &series.value } else { &series.max };
+            Some(SeriesSummary {
+                name: series.name.clone(),
+                unit: series.unit.clone(),
+                source: series.source,
+                file: SERIES_FILE.to_owned(),
+                points: series.value.len() as u64,
+                min: least.iter().copied().reduce(f64::min)?,
+                max: greatest.iter().copied().reduce(f64::max)?,
+                last: *series.value.last()?,
+            })
+        })
+        .collect()
 }

@@ -45,6 +45,7 @@ const MARKDOWN: &[Template] = &[
     ("log.md", include_str!("../../templates/markdown/log.md")),
     ("difference.md", include_str!("../../templates/markdown/difference.md")),
     ("history.md", include_str!("../../templates/markdown/history.md")),
+    ("job.md", include_str!("../../templates/markdown/job.md")),
     ("landing.md", include_str!("../../templates/markdown/landing.md")),
     ("comment.md", include_str!("../../templates/markdown/comment.md")),
     ("comment_end.md", include_str!("../../templates/markdown/comment_end.md")),
@@ -145,6 +146,7 @@ mod tests {
             "calls.json",
             "cell.url",
             "history.url",
+            "metric.url",
         ];
         for (name, text) in [HTML, SVG, MARKDOWN].concat() {
             for before in text.split("| safe").collect::<Vec<_>>().split_last().expect("one part").1

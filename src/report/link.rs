@@ -41,16 +41,34 @@ impl Url {
     /// A commit's page on its host; `None` where the parts are no names of a host, an owner and a
     /// repository.
     pub(crate) fn commit(host: &str, owner: &str, name: &str, sha: &CommitSha) -> Option<Self> {
-        let is_part = |text: &str| {
-            !text.is_empty()
-                && !text.starts_with('.')
-                && text.len() <= 100
-                && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._".contains(&c))
-        };
-        let fits =
-            host.contains('.') && is_part(host) && is_part(name) && owner.split('/').all(is_part);
-        fits.then(|| Self(format!("https://{host}/{owner}/{name}/commit/{sha}")))
+        let repository = repository(host, owner, name)?;
+        Some(Self(format!("{repository}/commit/{sha}")))
     }
+
+    /// The page of what lies between two commits; `None` as above.
+    pub(crate) fn compare(
+        host: &str,
+        owner: &str,
+        name: &str,
+        from: &CommitSha,
+        to: &CommitSha,
+    ) -> Option<Self> {
+        let repository = repository(host, owner, name)?;
+        Some(Self(format!("{repository}/compare/{from}...{to}")))
+    }
+}
+
+/// The address of a repository of names that need no encoding.
+fn repository(host: &str, owner: &str, name: &str) -> Option<String> {
+    let is_part = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with('.')
+            && text.len() <= 100
+            && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-._".contains(&c))
+    };
+    let fits =
+        host.contains('.') && is_part(host) && is_part(name) && owner.split('/').all(is_part);
+    fits.then(|| format!("https://{host}/{owner}/{name}"))
 }
 
 const fn is_plain(c: u8) -> bool {

@@ -80,6 +80,10 @@ pub enum Said<'a> {
     Nothing(&'a str),
 }
 
+/// How the key of an `extra` begins that names a page in the results repository, by its path from
+/// the root.
+pub const IN_RESULTS: &str = "in_results:";
+
 /// Where the pages of a run stand, which decides what they can link to.
 #[derive(Clone, Copy, Debug)]
 pub enum PagePlace<'a> {

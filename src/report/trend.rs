@@ -11,11 +11,11 @@ use super::engine::Engine;
 use super::history::change_words;
 use super::timeline;
 use super::view::{amount, day_and_commit, plural};
-use crate::analysis::histories::{Epoch, Rules, histories};
+use crate::analysis::histories::{Standing, histories, in_order};
 use crate::analysis::history::judge;
 use crate::analysis::history::judgement::{ChangePoint, Level, State};
-use crate::analysis::verdict::Bounds;
-use crate::model::metric::{self, Unit};
+use crate::analysis::verdict::{Bounds, Judging};
+use crate::model::metric::Unit;
 use crate::model::quantity;
 use crate::model::status::Status;
 use crate::record::index::Line;
@@ -63,47 +63,54 @@ enum Mark {
 }
 
 impl<'a> Trend<'a> {
-    /// The trend over `lines`, which share a key and come oldest first. `None` when no run of them
-    /// has any number.
+    /// The trend of the first number of `lines`, which share a key and come oldest first. `None`
+    /// when no run of them has any number.
     pub(crate) fn new(lines: &[&'a Line]) -> Option<Self> {
-        let measured = |name: &str| {
-            lines.iter().rev().find(|line| is_success(line) && line.metrics.contains_key(name))
+        let has = |name: &str| {
+            lines.iter().any(|line| is_success(line) && line.metrics.contains_key(name))
         };
-        let primary = PRIMARY.into_iter().find(|name| measured(name).is_some());
+        let primary = PRIMARY.into_iter().find(|name| has(name));
         let any = || {
-            lines
-                .iter()
-                .rev()
-                .filter(|line| is_success(line))
-                .find_map(|line| line.metrics.keys().next())
+            let mut newest = lines.iter().rev().filter(|line| is_success(line));
+            newest.find_map(|line| line.metrics.keys().next()).map(String::as_str)
         };
-        let metric: &'a str = match primary {
-            Some(name) => name,
-            None => any()?,
-        };
-        let method = measured(metric)?.metrics.get(metric)?.method();
+        Self::with(lines, primary.or_else(any)?, &[])
+    }
+
+    /// The trend of `metric` over `lines`, which share a key, with what is found in it. `None`
+    /// when no run of them has the number.
+    pub(crate) fn of(lines: &[&'a Line], metric: &'a str, judging: &Judging) -> Option<Self> {
+        let mut trend = Self::with(&in_order(lines), metric, &judging.rules.events)?;
+        trend.judge(judging);
+        Some(trend)
+    }
+
+    fn with(lines: &[&'a Line], metric: &'a str, events: &[String]) -> Option<Self> {
+        let mut newest = lines.iter().rev().filter(|line| is_success(line));
+        let newest = newest.find_map(|line| line.metrics.get(metric))?;
         let mark = |line: &Line| match line.metrics.get(metric) {
             _ if !is_success(line) => Mark::Failed,
-            Some(entry) if entry.method() != method || !entry.value().is_finite() => Mark::Without,
-            Some(entry) if line.on_default_branch && line.dirty != Some(true) => {
+            Some(entry) if entry.method() != newest.method() || !entry.value().is_finite() => {
+                Mark::Without
+            }
+            Some(entry) if Standing::of(line, events) == Standing::Enters => {
                 Mark::Point(entry.value())
             }
             Some(entry) => Mark::Aside(entry.value()),
             None => Mark::Without,
         };
         let points = lines.iter().map(|line| Point { line, mark: mark(line) }).collect();
-        let unit = metric::built_in(metric).map_or(Unit::None, |known| known.unit.clone());
-        Some(Self { metric, unit, points, found: None })
+        Some(Self { metric, unit: newest.unit(metric), points, found: None })
     }
 
-    /// Looks for levels and changes. People accepted the changes at `epochs`.
-    pub(crate) fn judge(&mut self, epochs: &[Epoch]) {
+    /// Looks for levels and changes.
+    fn judge(&mut self, judging: &Judging) {
         let lines: Vec<&Line> = self.points.iter().map(|point| point.line).collect();
-        let rules = Rules { events: Vec::new(), epochs: epochs.to_vec() };
-        let all = histories(&lines, self.metric, &rules);
+        let all = histories(&lines, self.metric, &judging.rules);
         let Some(history) = all.first() else { return };
-        let least = |exact| Bounds::of(None, &self.unit, exact).least;
-        let judgement = judge(&history.series(&rules), least(false), least(true));
+        let rule = judging.metrics.iter().find(|rule| rule.name == self.metric);
+        let least = |exact| Bounds::of(rule, &self.unit, exact).least;
+        let judgement = judge(&history.series(&judging.rules), least(false), least(true));
         let inside: Vec<&str> = history.inside().map(|run| run.line.path.as_str()).collect();
         let place = |index: usize| {
             let path = inside.get(index)?;

@@ -78,6 +78,13 @@ pub fn changed_between(
     Git { folder }.output(&args).ok().map(|bytes| split_nul(&bytes).collect())
 }
 
+/// The name of the default branch, as the clone around `folder` knows it.
+pub fn default_branch(folder: &Path) -> Option<String> {
+    let git = Git { folder };
+    let current = git.line(&["symbolic-ref", "-q", "HEAD"]).ok();
+    git.default_branch(current.as_deref()).map(|(name, _, _)| name)
+}
+
 /// What of the checkout is not there although the commit names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
@@ -168,13 +175,13 @@ fn as_owner(command: &mut Command, folder: &Path) {
     }
 }
 
-struct Git<'a> {
-    folder: &'a Path,
+pub(super) struct Git<'a> {
+    pub(super) folder: &'a Path,
 }
 
 impl Git<'_> {
     /// Standard output of git with these arguments, or why there is none.
-    fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, String> {
+    pub(super) fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, String> {
         let mut command = Command::new("git");
         as_owner(&mut command, self.folder);
         let result = command
@@ -203,12 +210,12 @@ impl Git<'_> {
         }
     }
 
-    fn lines<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<String>, String> {
+    pub(super) fn lines<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<String>, String> {
         self.output(args)
             .map(|bytes| String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
     }
 
-    fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, String> {
+    pub(super) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, String> {
         self.lines(args)?.into_iter().next().ok_or_else(|| "git printed nothing".to_owned())
     }
 

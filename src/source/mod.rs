@@ -1,5 +1,6 @@
 //! The project that is measured: its commit, its configuration file, its outputs.
 
+pub mod ancestry;
 pub mod configuration;
 pub mod environment;
 pub mod files;

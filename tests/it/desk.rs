@@ -36,6 +36,7 @@ pub(crate) fn numbered(n: i64) -> Record {
         let digits = (n.unsigned_abs() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let sha = format!("{digits:016x}{n:024x}");
         record.commit.sha = perftrail::model::names::CommitSha::parse(&sha);
+        record.commit.tree = Some(sha.chars().rev().collect());
         record.commit.merge_base.clone_from(&record.commit.sha);
     })
 }
@@ -76,6 +77,7 @@ impl Desk {
             now: "2026-12-01T09:00:00Z".parse().expect("a time"),
             pages: Pages::default(),
             judging: perftrail::app::verdict::judging(&config::Config::default()),
+            ancestry: perftrail::app::ancestry::Ancestry::default(),
         }
     }
 

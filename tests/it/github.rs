@@ -156,11 +156,17 @@ fn commits_are_compared() {
         .commit("3", &["1"])
         .commit("4", &["3"])
         .commit("5", &["4"])
-        .commit("apart", &[]);
+        .commit("apart", &[])
+        .touches("5", &[("src/5", Some("src/old-5"))]);
     github.repository("lab/results", repository);
     assert_eq!(
         client.compare("lab", "results", "2", "5"),
-        Ok(Comparison { ahead: 3, behind: 1, merge_base: "1".to_owned() })
+        Ok(Comparison {
+            ahead: 3,
+            behind: 1,
+            merge_base: "1".to_owned(),
+            paths: vec!["src/5".to_owned(), "src/old-5".to_owned()],
+        })
     );
     assert_eq!(github.requests(), ["GET /repos/lab/results/compare/2...5?per_page=1"]);
     for (base, head) in [("2", "unknown"), ("2", "apart")] {

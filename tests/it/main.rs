@@ -8,6 +8,8 @@
 mod action;
 mod action_app;
 mod action_publish;
+mod amend;
+mod ancestry;
 mod bad_end;
 mod bad_input;
 mod bad_job;
@@ -34,6 +36,7 @@ mod history_repository;
 mod hostile_log;
 mod import;
 mod init;
+mod job_pages;
 mod layering;
 mod measure;
 mod profile;

@@ -80,7 +80,7 @@ fn the_order_of_lines_does_not_matter() {
 #[test]
 fn only_the_newest_are_shown() {
     let lines = history(300);
-    let options = LandingOptions { runs: 5, histories: 1, points: 50, epochs: Vec::new() };
+    let options = LandingOptions { runs: 5, histories: 1, points: 50, ..LandingOptions::default() };
     let landing = render(&lines, &options).expect("a landing page");
     assert_eq!(landing.markdown.matches("local-").count(), 5 + 1, "rows, and the latest value");
     assert!(landing.markdown.contains("Older runs are in `index/`."));

@@ -10,6 +10,7 @@ use crate::analysis::history::judgement::{ChangePoint, Judgement, Limits, State}
 use crate::analysis::history::{Effect, judge as judge_series};
 use crate::config::MetricRule;
 use crate::model::metric::{Better, Unit, built_in};
+use crate::model::names::CommitSha;
 use crate::record::index::{Entry, Line};
 
 /// A change is told of the first runs of its level, until there are enough to judge by it.
@@ -45,6 +46,8 @@ pub(super) fn judge(
         verdict.word = Word::NothingMeasured;
         return verdict;
     };
+    verdict.unit = entry.unit(name);
+    verdict.bounds = Bounds::of(rule, &verdict.unit, false);
     verdict.value = Some(entry.value());
     verdict.evidence = Evidence::Missing(Missing::Earlier);
     let mut all = lines.to_vec();
@@ -103,12 +106,13 @@ impl Judge<'_> {
         if others.is_empty() { before.to_vec() } else { others }
     }
 
-    /// The runs of the history that the run is held against: those planned before, and for a run
-    /// beside the history those up to the nearest measured ancestor.
+    /// The runs of the history that the run is held against: those planned before; for a run beside
+    /// the history, and for one whose commit is older than others that were measured, those up to
+    /// the nearest measured ancestor.
     fn before(&self) -> Vec<&Placed<'_>> {
         let mut before: Vec<&Placed<'_>> =
             self.history.inside().filter(|run| order(run.line) < order(self.run)).collect();
-        if !is_point(self.run, self.judging) {
+        if self.run.older || !is_point(self.run, self.judging) {
             let mut known = self.facts.ancestors.iter().chain(&self.run.merge_base);
             let place = |sha| before.iter().rposition(|run| run.line.commit.as_ref() == Some(sha));
             if let Some(last) = known.find_map(place) {
@@ -133,7 +137,7 @@ impl Judge<'_> {
             runs: runs.iter().map(|run| **run).collect(),
         };
         let series = history.series(&self.judging.rules);
-        let unit = built_in(self.history.metric).map_or(Unit::None, |known| known.unit.clone());
+        let unit = self.entry.unit(self.history.metric);
         let least = |exact| Bounds::of(self.rule, &unit, exact).least;
         judge_series(&series, least(false), least(true))
     }
@@ -211,11 +215,14 @@ impl Judge<'_> {
         let run = self.run;
         let same_commit = run.commit.is_some() && run.commit == last.commit;
         let other = (&run.fingerprint, &run.profiler) != (&last.fingerprint, &last.profiler);
+        let is_last =
+            |known: &[CommitSha]| last.commit.as_ref().is_some_and(|sha| known.contains(sha));
         let found = [
             (!run.disturbed.is_empty(), Caveat::Disturbed),
             (other, Caveat::OtherMachine),
             (same_commit, Caveat::SameCommit),
-            (self.facts.nothing_changed, Caveat::NothingChanged),
+            (!same_commit && is_last(&self.facts.same_trees), Caveat::SameTree),
+            (is_last(&self.facts.unchanged_since), Caveat::NothingChanged),
         ];
         verdict.caveats.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, what)| what));
     }
@@ -261,7 +268,8 @@ pub(super) fn conclude(
         verdict.word = Word::Unchanged;
         return;
     }
-    let worse = match better(rule, &verdict.metric) {
+    let entry = run.metrics.get(&verdict.metric);
+    let worse = match better(rule, &verdict.metric, entry) {
         Better::Lower => now > level,
         Better::Higher => now < level,
         Better::Neither => {

@@ -18,7 +18,7 @@ use crate::config::MetricRule;
 use crate::config::scalar::Threshold;
 use crate::model::metric::{Better, Unit, built_in};
 use crate::model::names::CommitSha;
-use crate::record::index::Line;
+use crate::record::index::{Entry, Line};
 
 /// Over all judged metrics together, the share of wrong words among those said.
 const FALSE_SHARE: f64 = 0.01;
@@ -34,13 +34,17 @@ pub struct Judging {
     pub confirm_within: Duration,
     /// Files that a change may touch without changing what the job does.
     pub quiet_paths: Vec<String>,
+    /// Whether a configuration says so; else what the results repository keeps of one counts.
+    pub given: bool,
 }
 
 /// What is known of a run beside its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Only files changed that need no run, documents for example.
-    pub nothing_changed: bool,
+    /// Commits since which only files changed that need no run, documents for example.
+    pub unchanged_since: Vec<CommitSha>,
+    /// Other commits with the very same files.
+    pub same_trees: Vec<CommitSha>,
     /// Measured commits that the run's commit descends from, the nearest first.
     pub ancestors: Vec<CommitSha>,
 }
@@ -109,7 +113,7 @@ pub enum Severity {
 pub struct MetricVerdict {
     /// The metric.
     pub metric: String,
-    /// Its unit, where it is a built-in one.
+    /// Its unit.
     pub unit: Unit,
     /// The word.
     pub word: Word,
@@ -206,6 +210,8 @@ pub enum Caveat {
     OtherMachine,
     /// The baseline is the same commit.
     SameCommit,
+    /// The baseline's commit has the same files.
+    SameTree,
     /// Only files changed that need no run.
     NothingChanged,
     /// It rests on one run.
@@ -219,6 +225,7 @@ impl Caveat {
             Self::Disturbed => "the run was disturbed",
             Self::OtherMachine => "the machine, its image or the profiler is another one",
             Self::SameCommit => "the baseline is the same commit",
+            Self::SameTree => "the baseline's commit has the same files",
             Self::NothingChanged => "only files changed that the job does not read",
             Self::OneRun => "one run is no evidence",
         }
@@ -228,7 +235,7 @@ impl Caveat {
 /// Judges the run `run` by `lines`, which share its key and may hold it.
 pub fn verdict(lines: &[&Line], run: &Line, facts: &Facts, judging: &Judging) -> RunVerdict {
     let names: Vec<&str> = match judging.metrics.as_slice() {
-        [] => vec!["cpu_time"],
+        [] => vec![by_default(run)],
         rules => rules.iter().map(|rule| rule.name.as_str()).collect(),
     };
     let mut metrics: Vec<MetricVerdict> =
@@ -254,6 +261,13 @@ pub fn verdict(lines: &[&Line], run: &Line, facts: &Facts, judging: &Judging) ->
         confirm: short && metrics.iter().any(undecided),
         metrics,
     }
+}
+
+/// What is judged where no configuration says: CPU time, as perftrail measured it or, where the
+/// run was measured elsewhere, as that was told.
+fn by_default(run: &Line) -> &'static str {
+    let told = !run.metrics.contains_key("cpu_time") && run.metrics.contains_key("job.cpu_time");
+    if told { "job.cpu_time" } else { "cpu_time" }
 }
 
 /// Takes values as unusual whose chance is small even among so many metrics (Benjamini and
@@ -306,10 +320,12 @@ impl Bounds {
     }
 }
 
-/// Which way a metric gets better: as the rule says, else as the metric is.
-pub fn better(rule: Option<&MetricRule>, name: &str) -> Better {
-    let own = || built_in(name).map_or(Better::Neither, |known| known.better);
-    rule.and_then(|rule| rule.better).unwrap_or_else(own)
+/// Which way a metric gets better: as the rule says, else as the metric is; for a job's own its
+/// newest entry tells.
+pub fn better(rule: Option<&MetricRule>, name: &str, entry: Option<&Entry>) -> Better {
+    let known = || built_in(name).map(|known| known.better);
+    let own = || known().or_else(|| entry.map(|entry| entry.better(name)));
+    rule.and_then(|rule| rule.better).or_else(own).unwrap_or(Better::Neither)
 }
 
 /// Whether runs of that standing are points of their history.

@@ -165,8 +165,17 @@ fn other_machines_and_disturbed_runs_may_warn_and_never_fail() {
         assert!(!found.metrics[0].caveats.is_empty());
     }
     let all: Vec<&Line> = lines.iter().collect();
-    let facts = Facts { nothing_changed: true, ..Facts::default() };
-    assert_eq!(verdict(&all, &night(21, 130.0), &facts, &judging()).severity, Severity::Warns);
+    let known: Vec<CommitSha> = lines.iter().filter_map(|line| line.commit.clone()).collect();
+    for facts in [
+        Facts { unchanged_since: known.clone(), ..Facts::default() },
+        Facts { same_trees: known.clone(), ..Facts::default() },
+    ] {
+        let found = verdict(&all, &night(21, 130.0), &facts, &judging());
+        assert_eq!(found.severity, Severity::Warns, "{found:?}");
+    }
+    // What is known of another commit says nothing about the baseline.
+    let facts = Facts { unchanged_since: known[..3].to_vec(), ..Facts::default() };
+    assert_eq!(verdict(&all, &night(21, 130.0), &facts, &judging()).severity, Severity::Fails);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::finding::told;
 use super::{Checked, Fault};
+use crate::analysis::judging::JUDGING_FILE;
 use crate::record::shard::{INDEX_DIR, month_of};
 use crate::report::landing::{TRENDS_DIR, is_trend};
 use crate::results::format::FORMAT_FILE;
@@ -38,7 +39,7 @@ pub(super) fn check(walk: &Walk, checked: &mut Checked) {
 /// Runs are ours, whatever lies in their folders; elsewhere only what bears a name that we give.
 fn is_ours(path: &str, clash: Option<&str>) -> bool {
     let is_named = |path: &str| match path.split_once('/') {
-        None => [RUNS_DIR, INDEX_DIR, TRENDS_DIR, FORMAT_FILE].contains(&path),
+        None => [RUNS_DIR, INDEX_DIR, TRENDS_DIR, FORMAT_FILE, JUDGING_FILE].contains(&path),
         Some((RUNS_DIR, _)) => true,
         Some((INDEX_DIR, name)) => month_of(name).is_some(),
         Some((TRENDS_DIR, name)) => is_trend(name),

@@ -10,15 +10,13 @@ use super::runs::{self, Care, Memory, RunFolder};
 use super::shards;
 use crate::app::index::Index;
 use crate::app::publish::compose::{add_house, ours, put_landing, put_shard};
-use crate::app::publish::pages::{Stored, said, told_earlier};
+use crate::app::publish::landing::Anew;
+use crate::app::publish::remake::remade;
 use crate::app::publish::{Pages, landing};
 use crate::app::verdict;
-use crate::config::Config;
 use crate::record::index::Line;
-use crate::record::layout::{LOG_FILE, RECORD_FILE};
-use crate::record::profiles::PROFILE_FILE;
+use crate::record::layout::RECORD_FILE;
 use crate::record::read;
-use crate::record::series::SERIES_FILE;
 use crate::record::shard::shard_path;
 use crate::results::change::Change;
 use crate::results::format::Standing;
@@ -135,7 +133,7 @@ fn compose(
             notices.push(format!("the pages of {} are not made: {why}", folder.path));
         }
     }
-    match landing::files(tip, &mut index, pages, None) {
+    match landing::files(tip, &mut index, pages, Anew::default()) {
         Ok(landing) => put_landing(tip, landing, &mut change)?,
         Err(why) => notices.push(format!("the landing page stays as it was: {why}")),
     }
@@ -150,25 +148,13 @@ fn add_pages(
     pages: &Pages,
     change: &mut Change,
 ) -> Result<(), String> {
-    let content = |name: &str| -> Result<Option<Vec<u8>>, String> {
-        let id = folder.files.get(name);
-        id.map(|id| tip.content(*id, name).map_err(|error| error.to_string())).transpose()
-    };
-    let bytes = content(RECORD_FILE)?.unwrap_or_default();
+    let file = format!("{}/{RECORD_FILE}", folder.path);
+    let bytes = tip.read(&file).map_err(|error| error.to_string())?.unwrap_or_default();
     let record = read::read(&bytes).map_err(|error| error.to_string())?.record;
-    let stored = Stored::of_folder(
-        &record,
-        content(SERIES_FILE)?.as_deref(),
-        content(LOG_FILE)?,
-        content(PROFILE_FILE)?.as_deref(),
-    );
     let line = Line::of(&record, folder.path);
-    let earlier = index.earlier(&line);
-    // Whoever makes pages anew does not know by which rules the run was judged: the usual ones.
-    let judging = verdict::judging(&Config::default());
-    let judged = verdict::judge(tip, index, &record, &line, &judging);
-    let made =
-        pages.of_run(&record, &stored, told_earlier(&earlier), said(&judged), folder.path)?;
+    let (rules, _) = verdict::judging_file(tip).map_err(|error| error.to_string())?;
+    let judging = rules.of(&line.repository);
+    let made = remade(tip, &record, &line, index, pages, &judging)?;
     for (name, bytes) in made.iter().filter(|(name, _)| !folder.files.contains_key(name.as_str())) {
         let path = ours(&format!("{}/{name}", folder.path)).map_err(|error| error.to_string())?;
         change.put(tip, path, bytes).map_err(|error| error.to_string())?;

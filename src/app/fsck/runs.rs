@@ -246,9 +246,11 @@ fn check_identity(path: &str, record: &ReadRecord, checked: &mut Checked) {
     }
     let sha = record.record.commit.sha.as_ref();
     // Every layout holds the run's name; where it holds a commit, that is the run's.
-    let is_other = |part: &str| {
-        CommitSha::parse(part).is_some_and(|commit| sha.is_none_or(|sha| *sha != commit))
-    };
+    // A run that was amended stays where it was.
+    let before = record.record.amended.iter().filter_map(|amendment| amendment.commit.sha.as_ref());
+    let known: Vec<&CommitSha> = sha.into_iter().chain(before).collect();
+    let is_other =
+        |part: &str| CommitSha::parse(part).is_some_and(|commit| !known.contains(&&commit));
     if !path.contains(run.id.as_str()) || path.split('/').any(is_other) {
         let commit = sha.map_or("no commit", |sha| sha.as_str());
         checked.add(&file, Fault::Elsewhere(format!("{} of {commit}", run.id)));

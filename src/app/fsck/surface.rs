@@ -5,7 +5,7 @@ use super::{Checked, Fault, Shards};
 use crate::app::index::Index;
 use crate::app::publish::Pages;
 use crate::app::publish::compose::NO_JEKYLL;
-use crate::app::publish::landing;
+use crate::app::publish::landing::{self, Anew};
 use crate::results::format::FORMAT_FILE;
 use crate::results::tip::Tip;
 
@@ -19,7 +19,7 @@ pub(super) fn check(tip: &Tip<'_>, shards: Shards, pages: &Pages, checked: &mut 
         }
     }
     let mut index = Index::anew(tip, shards);
-    let landing = match landing::files(tip, &mut index, pages, None) {
+    let landing = match landing::files(tip, &mut index, pages, Anew::default()) {
         Ok(landing) => landing,
         Err(why) => return checked.add("README.md", Fault::LandingUnmakeable(told(&why))),
     };

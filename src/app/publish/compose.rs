@@ -2,13 +2,15 @@
 
 use std::cell::OnceCell;
 
-use super::landing::{self, LandingFiles};
+use super::landing::{self, Anew, LandingFiles};
 use super::message::{Brought, message};
 use super::pages::{self, Stored};
 use super::place::{self, Place};
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
 use crate::analysis::epochs::EPOCHS_FILE;
+use crate::analysis::histories::Standing as RunStanding;
+use crate::analysis::judging::{JUDGING_FILE, JudgingFile};
 use crate::app::index::{Index, MONTHS_EXPECTED};
 use crate::app::verdict;
 use crate::bundle::read::Bundle;
@@ -19,7 +21,7 @@ use crate::record::index::{Line, PATH_MAX, key_of};
 use crate::record::layout::{RECORD_FILE, start_of};
 use crate::record::read::ReadRecord;
 use crate::record::shard::shard_path;
-use crate::report::landing::trend_path;
+use crate::report::landing::{TRENDS_DIR, drawings_of, job_page_path};
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
 use crate::results::path::{PathError, RepoPath};
@@ -55,6 +57,8 @@ struct Chosen {
 struct Added<'c> {
     candidate: &'c Candidate<'c>,
     chosen: &'c Chosen,
+    /// The record as it stands in this commit.
+    record: ReadRecord,
     path: RepoPath,
     line: Line,
     /// The folder of the record whose place it takes.
@@ -106,7 +110,8 @@ impl Composer<'_> {
         }
         if standing == Standing::Whole {
             add_house(tip, &mut change)?;
-            if let Err(why) = self.add_landing(tip, &mut index, &mut change) {
+            let judging = self.add_judging(tip, &added, &mut change, &mut published)?;
+            if let Err(why) = self.add_landing(tip, &mut index, judging, &mut change) {
                 published.notices.push(format!("the landing page stays as it was: {why}"));
             }
         } else {
@@ -132,13 +137,19 @@ impl Composer<'_> {
             FORMAT_FILE.to_owned(),
             NO_JEKYLL.to_owned(),
             EPOCHS_FILE.to_owned(),
+            JUDGING_FILE.to_owned(),
             landing::readme_path(tip)?,
         ];
+        let drawn = tip.list(TRENDS_DIR)?.into_iter();
+        let drawn: Vec<String> =
+            drawn.map(|entry| format!("{TRENDS_DIR}/{}", entry.name)).collect();
         let mut months: Vec<String> = tip.months()?.into_iter().take(MONTHS_EXPECTED).collect();
         for candidate in &self.bundles {
             let record = &candidate.bundle.record.record;
             let run = &record.run;
-            paths.push(trend_path(&run.job, &key_of(record)));
+            paths.push(job_page_path(&run.job));
+            let start = drawings_of(&run.job, &key_of(record));
+            paths.extend(drawn.iter().filter(|path| path.starts_with(&start)).cloned());
             let times = [run.started.unwrap_or(run.planned), run.planned];
             months.extend(times.map(|time| time.strftime("%Y-%m").to_string()));
         }
@@ -193,14 +204,32 @@ impl Composer<'_> {
             };
             if outcome != Outcome::Unchanged {
                 let chosen = candidate.chosen(self.options);
-                let line = Line::of(&chosen.record.record, path.as_str());
+                let record = self.placed_record(chosen, &path, index)?;
+                let line = Line::of(&record.record, path.as_str());
                 run.left_out.clone_from(&chosen.selection.left_out);
                 index.insert(line.clone())?;
-                added.push(Added { candidate, chosen, path, line, replaces });
+                added.push(Added { candidate, chosen, record, path, line, replaces });
             }
             published.runs.push(run);
         }
         Ok(added)
+    }
+
+    /// The record with what is known of its commit and those measured before.
+    fn placed_record(
+        &self,
+        chosen: &Chosen,
+        path: &RepoPath,
+        index: &mut Index<'_, '_>,
+    ) -> Result<ReadRecord, ResultsError> {
+        let mut record = chosen.record.clone();
+        let line = Line::of(&record.record, path.as_str());
+        let measured = verdict::measured(&index.of_key(&line)?, &line, &self.options.judging);
+        let against = self.options.ancestry.against(&record.record, &measured);
+        if !against.is_empty() {
+            record.set_against(against);
+        }
+        Ok(record)
     }
 
     fn path_of(&self, record: &ReadRecord) -> Result<RepoPath, WhyRefused> {
@@ -234,7 +263,7 @@ impl Composer<'_> {
                 .join(name)
                 .map_err(|source| ResultsError::Path { path: name.to_string(), source })
         };
-        let bytes = chosen.record.bytes().unwrap_or_default();
+        let bytes = run.record.bytes().unwrap_or_default();
         change.put(tip, at(&ours(RECORD_FILE)?)?, &bytes)?;
         for taken in &chosen.selection.taken {
             match taken.read() {
@@ -247,7 +276,7 @@ impl Composer<'_> {
         let earlier = index.earlier(&run.line);
         let earlier = pages::told_earlier(&earlier);
         let stored = Stored::of_bundle(bundle, self.options.rules.log);
-        let record = &chosen.record.record;
+        let record = &run.record.record;
         let judged = verdict::judge(tip, index, record, &run.line, &self.options.judging);
         if let Err(why) = &judged {
             published.notices.push(format!("not judged: {why}"));
@@ -271,13 +300,41 @@ impl Composer<'_> {
         Ok(())
     }
 
+    /// Keeps by which rules each project is judged, where a configuration says so and a run of the
+    /// project's own line of commits comes with it.
+    fn add_judging(
+        &self,
+        tip: &Tip<'_>,
+        added: &[Added<'_>],
+        change: &mut Change,
+        published: &mut Published,
+    ) -> Result<JudgingFile, ResultsError> {
+        let (mut file, notice) = verdict::judging_file(tip)?;
+        if let Some(notice) = notice {
+            published.notices.push(notice);
+            return Ok(file);
+        }
+        let before = file.clone();
+        let judging = &self.options.judging;
+        let speaks = |line: &Line| RunStanding::of(line, &judging.rules.events).is_inside();
+        for run in added.iter().filter(|run| judging.given && speaks(&run.line)) {
+            file.set(&run.line.repository, judging);
+        }
+        if file != before {
+            change.put(tip, ours(JUDGING_FILE)?, &file.to_bytes())?;
+        }
+        Ok(file)
+    }
+
     fn add_landing(
         &self,
         tip: &Tip<'_>,
         index: &mut Index<'_, '_>,
+        judging: JudgingFile,
         change: &mut Change,
     ) -> Result<(), String> {
-        let landing = landing::files(tip, index, &self.options.pages, None)?;
+        let anew = Anew { judging: Some(judging), ..Anew::default() };
+        let landing = landing::files(tip, index, &self.options.pages, anew)?;
         put_landing(tip, landing, change).map_err(|error| error.to_string())
     }
 }
@@ -346,7 +403,7 @@ fn brought<'c>(added: &'c [Added<'_>]) -> Vec<Brought<'c>> {
     added
         .iter()
         .map(|run| Brought {
-            record: &run.chosen.record.record,
+            record: &run.record.record,
             path: run.path.as_str(),
             replaces: run.replaces.is_some(),
         })

@@ -12,6 +12,7 @@ mod message;
 pub(super) mod pages;
 mod place;
 mod readme;
+pub(super) mod remake;
 pub mod retry;
 mod selection;
 
@@ -26,6 +27,7 @@ pub use place::Conflict;
 pub use selection::LeftOut;
 
 use crate::analysis::verdict::{Judging, RunVerdict};
+use crate::app::ancestry::Ancestry;
 use crate::bundle::read::{self, Bundle, ReadError};
 use crate::config;
 use crate::config::quote::quote;
@@ -58,6 +60,8 @@ pub struct Options {
     pub pages: Pages,
     /// How runs are judged.
     pub judging: Judging,
+    /// Tells how measured commits lie to each other.
+    pub ancestry: Ancestry,
 }
 
 /// What came of publishing.
@@ -206,6 +210,7 @@ pub fn publish(
     })?;
     published.refused.splice(0..0, refused);
     notices.extend(results.notices());
+    notices.extend(options.ancestry.trouble());
     published.notices.splice(0..0, notices);
     Ok(published)
 }

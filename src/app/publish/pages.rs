@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::analysis::histories::Epoch;
+use crate::analysis::judging::JudgingFile;
 use crate::analysis::verdict::RunVerdict;
 use crate::app::index::RUNS_SHOWN;
 use crate::app::log;
@@ -65,8 +66,10 @@ impl Pages {
         &self,
         lines: &[Line],
         epochs: Vec<Epoch>,
+        judging: JudgingFile,
     ) -> Result<Landing, String> {
-        let options = LandingOptions { runs: RUNS_SHOWN, epochs, ..LandingOptions::default() };
+        let usual = LandingOptions::default();
+        let options = LandingOptions { runs: RUNS_SHOWN, epochs, judging, ..usual };
         guarded(|| (self.landing)(lines, &options))
     }
 }

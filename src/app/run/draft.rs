@@ -90,6 +90,7 @@ pub(in crate::app) fn record(
         notices: Vec::new(),
         overhead: Overhead::default(),
         comparison: None,
+        amended: Vec::new(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::model::status::Status;
 use crate::plan::files::Selector;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::reading::ReadRule;
-use crate::record::series::{SERIES_FILE, SeriesFile};
+use crate::record::series::{SERIES_FILE, SeriesFile, summaries};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput, Said};
 use crate::source::files::{Found, FoundFile};
@@ -139,7 +139,7 @@ fn write(
     let log = bundle.clean_log(&ledger.log().to_bytes());
     let mut series = ledger.series();
     let more: Vec<_> = kept.profiled.series.iter().map(|sourced| sourced.series.clone()).collect();
-    record.series.extend(super::ledger::summaries(&more));
+    record.series.extend(summaries(&more));
     series.series.extend(more);
     let series = bundle.clean_series(series);
     add_files(bundle, &mut record, &log, &series)?;

@@ -9,8 +9,8 @@ use crate::measure::{BoundedLog, LogBudget, Measurement, PhaseSpan, Share, WARNI
 use crate::model::metric::{Better, Exactness, Unit};
 use crate::model::param::Param;
 use crate::model::status::Status;
-use crate::record::series::{SERIES_FILE, Series, SeriesFile};
-use crate::record::{Level, Metric, Notice, Overhead, Phase, Record, SeriesSummary, Step};
+use crate::record::series::{Series, SeriesFile, summaries};
+use crate::record::{Level, Metric, Notice, Overhead, Phase, Record, Step};
 
 /// One step that ran, or runs.
 #[derive(Clone, Debug)]
@@ -354,24 +354,4 @@ fn append(earlier: &mut Series, mut later: Series) {
     earlier.value.extend(later.value);
     earlier.min.extend(later.min);
     earlier.max.extend(later.max);
-}
-
-/// What the record tells of series.
-pub(super) fn summaries(all: &[Series]) -> Vec<SeriesSummary> {
-    all.iter()
-        .filter_map(|series| {
-            let least = if series.min.is_empty() { &series.value } else { &series.min };
-            let greatest = if series.max.is_empty() { &series.value } else { &series.max };
-            Some(SeriesSummary {
-                name: series.name.clone(),
-                unit: series.unit.clone(),
-                source: series.source,
-                file: SERIES_FILE.to_owned(),
-                points: series.value.len() as u64,
-                min: least.iter().copied().reduce(f64::min)?,
-                max: greatest.iter().copied().reduce(f64::max)?,
-                last: *series.value.last()?,
-            })
-        })
-        .collect()
 }

@@ -352,9 +352,10 @@ fn broken(error: &FilesError) -> Failure {
 
 /// The edge of whoever publishes. What a job may have written into its home does not count here.
 fn publisher(edge: &Edge, inputs: &Inputs, private: &std::path::Path) -> Edge {
-    const OURS: [(&str, &str); 4] = [
+    const OURS: [(&str, &str); 5] = [
         ("PERFTRAIL_APP_ID", "app-id"),
         ("PERFTRAIL_APP_PRIVATE_KEY", "app-private-key"),
+        ("PERFTRAIL_GITHUB_TOKEN", "github-token"),
         ("PERFTRAIL_RESULTS_TOKEN", "results-token"),
         ("PERFTRAIL_RESULTS_SSH_KEY", "results-ssh-key"),
     ];

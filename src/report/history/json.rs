@@ -105,6 +105,7 @@ fn change_point(input: &HistoryInput, change: &ChangePoint) -> Value {
         "direction": direction(input.better, change),
         "commit": commit(change.index),
         "commit_before": change.after.and_then(commit),
+        "commits": change.after.and_then(|after| input.commits_between(after, change.index)),
         "pull_request": input.points.get(change.index).and_then(|point| point.pull_request),
     })
 }

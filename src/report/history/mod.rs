@@ -1,19 +1,23 @@
 //! A history in words, as a table, as a chart, as Markdown and as JSON.
 
 mod chart;
+mod input;
 mod json;
 mod markdown;
 mod text;
 mod words;
 
+pub use input::input_of;
 pub use json::json;
 pub use markdown::markdown;
 pub use text::text;
-pub(super) use words::{change_words, percent};
+pub(super) use words::{change_words, percent, sentences, size};
 
 use crate::analysis::history::judgement::Judgement;
 use crate::analysis::history::series::Aside;
 use crate::model::metric::{Better, Unit};
+use crate::model::names::CommitSha;
+use crate::record::index::After;
 
 /// One history with what was found in it.
 #[derive(Clone, Debug)]
@@ -51,17 +55,34 @@ pub struct Shown {
     pub failed: bool,
     /// Why the number is not judged.
     pub aside: Option<Aside>,
+    /// The nearest known ancestor of the commit, and how many commits follow upon it.
+    pub after: Option<After>,
     /// The run's folder in the results repository.
     pub path: Option<String>,
 }
 
 impl HistoryInput {
     /// How people name a point: its commit, else its number.
-    fn name_of(&self, at: usize) -> String {
+    pub(super) fn name_of(&self, at: usize) -> String {
         match self.points.get(at).and_then(|point| point.commit.as_deref()) {
             Some(commit) => super::plain::line(commit.get(..8).unwrap_or(commit), 40),
             None => format!("point {at}"),
         }
+    }
+
+    /// How many commits there are from the commit of one point to that of a later one; `None`
+    /// where the records do not tell.
+    pub(super) fn commits_between(&self, from: usize, to: usize) -> Option<u64> {
+        let sha = |at: usize| CommitSha::parse(self.points.get(at)?.commit.as_deref()?);
+        let goal = sha(from)?;
+        let (mut at, mut count) = (to, 0_u64);
+        while sha(at)? != goal {
+            let after = self.points[at].after.as_ref()?;
+            let before = (from..at).rev().find(|at| sha(*at).is_some_and(|sha| after.is(&sha)))?;
+            count = count.checked_add(after.1)?;
+            at = before;
+        }
+        Some(count)
     }
 
     /// The metric's name as it may be shown.

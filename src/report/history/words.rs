@@ -17,7 +17,7 @@ const UNUSUAL: &str = "It may be chance: further runs decide.";
 const FACTOR: f64 = 11.0;
 
 /// Everything that was found, a sentence or two each, in the order of the points.
-pub(super) fn sentences(input: &HistoryInput) -> Vec<String> {
+pub(in crate::report) fn sentences(input: &HistoryInput) -> Vec<String> {
     let found = &input.judgement;
     let mut told: Vec<(usize, String)> = Vec::new();
     for change in &found.change_points {
@@ -117,7 +117,13 @@ fn place(input: &HistoryInput, change: &ChangePoint) -> String {
     };
     let mut place = match before {
         Some(before) => {
-            format!("between {} and {}", input.name_of(before), input.name_of(last))
+            let commits = input.commits_between(before, last).filter(|count| *count > 0);
+            let commits = commits.map(|count| {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                format!(" ({})", plural(count, "commit"))
+            });
+            let (from, to) = (input.name_of(before), input.name_of(last));
+            format!("between {from} and {to}{}", commits.unwrap_or_default())
         }
         None => format!("at {}", input.name_of(last)),
     };
@@ -210,7 +216,7 @@ fn interval_words(scale: Scale, change: &Estimate, unit: &Unit) -> String {
 }
 
 /// The size of a change: `+8.0 %`, `×12`, or an amount.
-pub(super) fn size(change: &ChangePoint, unit: &Unit) -> String {
+pub(in crate::report) fn size(change: &ChangePoint, unit: &Unit) -> String {
     match change.ratio {
         Some(ratio) if ratio.value.is_finite() => signed(ratio.value),
         _ if change.difference.value > 0.0 => format!("+{}", human(change.difference.value, unit)),

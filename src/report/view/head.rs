@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::cell::Cell;
 use super::moments::utc;
 use crate::model::metric::Unit;
+use crate::model::names::CommitSha;
 use crate::model::status::Status;
 use crate::record::{IMPORTED, Level, Record};
 use crate::report::link::Url;
@@ -282,6 +283,7 @@ pub(crate) fn alerts(record: &Record) -> Vec<Alert> {
         })
     };
     let mut alerts: Vec<Alert> = notice(Level::Error, Tone::Bad, "Error").collect();
+    alerts.extend(amended(record));
     alerts.extend(dirty(record));
     alerts.extend(notice(Level::Warning, Tone::Warning, "Warning"));
     alerts.extend(record.disturbed_by().map(|disturbance| Alert {
@@ -296,6 +298,21 @@ pub(crate) fn alerts(record: &Record) -> Vec<Alert> {
         alerts.push(Alert { tone: Tone::Calm, word: "And", message });
     }
     alerts
+}
+
+/// Corrections of what the run says it measured.
+fn amended(record: &Record) -> impl Iterator<Item = Alert> + '_ {
+    record.amended.iter().map(|amendment| {
+        let before = amendment.commit.sha.as_ref().map_or("no commit", CommitSha::short);
+        let (author, because) =
+            (plain::line(&amendment.author, 100), plain::line(&amendment.because, 400));
+        let date = amendment.date.strftime("%Y-%m-%d");
+        Alert {
+            tone: Tone::Warning,
+            word: "Amended",
+            message: format!("it said that it measured {before}; {author}, {date}: {because}"),
+        }
+    })
 }
 
 fn dirty(record: &Record) -> Option<Alert> {

@@ -130,7 +130,7 @@ fn beside(name: &str, metric: &Metric, earlier: EarlierRun<'_>) -> (Cell, Cell) 
         let reason = if line.more > 0 { "not in the index" } else { "not measured then" };
         return (Cell::absent(reason), Cell::absent("–"));
     };
-    if entry.method() != Entry::of(metric).method() {
+    if entry.method() != Entry::of(name, metric).method() {
         return (Cell::absent("measured in another way"), Cell::absent("–"));
     }
     let change = match quantity::relative(entry.value(), metric.value) {

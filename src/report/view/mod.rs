@@ -88,7 +88,7 @@ fn sections(input: &RunPageInput<'_>) -> Vec<Section> {
         call_trees::call_trees(record),
         metrics::all(record, input.earlier),
         files::outputs(record),
-        setting::params(record),
+        setting::params(record, input.place),
         setting::environment(record),
         setting::machine(record),
         details::disturbances(record),

@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::cell::{Cell, Section, Table, text};
 use crate::record::Record;
-use crate::report::plain;
+use crate::report::link::Url;
+use crate::report::{IN_RESULTS, PagePlace, plain};
 
 /// The job's inputs, and what else was said about the run.
-pub(crate) fn params(record: &Record) -> Section {
+pub(crate) fn params(record: &Record, place: PagePlace<'_>) -> Section {
     let columns = [text("Param"), text("Value"), text("Default"), text("Sets histories apart")];
     let rows = record.params.iter().map(|(name, param)| {
         let default =
@@ -16,8 +17,10 @@ pub(crate) fn params(record: &Record) -> Section {
         vec![Cell::code(&plain::name(name)), value(&param.value), default, Cell::text(identity)]
     });
     let declared = Table::new("Declared inputs", &columns, rows);
-    let rows =
-        record.extra.iter().map(|(name, given)| vec![Cell::code(&plain::name(name)), value(given)]);
+    let rows = record.extra.iter().map(|(name, given)| match linked(name, given, place) {
+        Some(cells) => cells,
+        None => vec![Cell::code(&plain::name(name)), value(given)],
+    });
     let extra = Table::new("Said about the run", &[text("Key"), text("Value")], rows);
     let lead = if record.params.is_empty() {
         vec!["The job declares no params.".to_owned()]
@@ -25,6 +28,15 @@ pub(crate) fn params(record: &Record) -> Section {
         Vec::new()
     };
     Section::new("params", "Params", lead, vec![declared, extra])
+}
+
+/// A page that the results repository holds in a place of its own.
+fn linked(name: &str, given: &Value, place: PagePlace<'_>) -> Option<Vec<Cell>> {
+    let (file, PagePlace::Results(here)) = (name.strip_prefix(IN_RESULTS)?, place) else {
+        return None;
+    };
+    let url = Url::within(here, given.as_str()?)?;
+    Some(vec![Cell::code(&plain::name(file)), Cell::link("in this repository", Some(url))])
 }
 
 fn value(value: &Value) -> Cell {

@@ -41,6 +41,10 @@ pub(crate) struct FakeRepository {
     pub(crate) archived: bool,
     /// Each commit's parents.
     pub(crate) commits: BTreeMap<String, Vec<String>>,
+    /// The files that a commit touches, with the name before a renaming.
+    pub(crate) touched: BTreeMap<String, Vec<(&'static str, Option<&'static str>)>>,
+    /// Branches that comparisons may name, and their commits.
+    pub(crate) branches: BTreeMap<&'static str, String>,
     /// What came by `repository_dispatch`, oldest first.
     pub(crate) dispatches: Vec<Value>,
     /// The repository was renamed to this one.
@@ -72,6 +76,8 @@ impl FakeRepository {
             size_kib: 1,
             archived: false,
             commits: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            branches: BTreeMap::new(),
             dispatches: Vec::new(),
             moved_to: None,
             people: BTreeMap::new(),
@@ -89,6 +95,22 @@ impl FakeRepository {
     /// Adds a commit.
     pub(crate) fn commit(mut self, sha: &str, parents: &[&str]) -> Self {
         self.commits.insert(sha.to_owned(), parents.iter().map(|&sha| sha.to_owned()).collect());
+        self
+    }
+
+    /// Says which files a commit touches.
+    pub(crate) fn touches(
+        mut self,
+        sha: &str,
+        files: &[(&'static str, Option<&'static str>)],
+    ) -> Self {
+        self.touched.insert(sha.to_owned(), files.to_vec());
+        self
+    }
+
+    /// Puts a branch there.
+    pub(crate) fn branch(mut self, name: &'static str, sha: &str) -> Self {
+        self.branches.insert(name, sha.to_owned());
         self
     }
 
@@ -591,6 +613,8 @@ fn described(name: &str, repository: &FakeRepository, may_write: bool) -> Value 
 fn compared(repository: &FakeRepository, range: &str) -> Reply {
     let not_found = || Reply::refusal(404, "Not Found");
     let Some((base, head)) = range.split_once("...") else { return not_found() };
+    let named = |name| repository.branches.get(name).map_or(name, String::as_str);
+    let (base, head) = (named(base), named(head));
     if !repository.commits.contains_key(base) || !repository.commits.contains_key(head) {
         return not_found();
     }
@@ -604,6 +628,13 @@ fn compared(repository: &FakeRepository, range: &str) -> Reply {
         return Reply::refusal(404, "No common ancestor");
     };
     let (ahead, behind) = (new.difference(&old).count(), old.difference(&new).count());
+    let files = new.difference(&old).filter_map(|sha| repository.touched.get(sha)).flatten();
+    let files = files.map(|(name, before)| match before {
+        Some(before) => json!({"filename": name, "previous_filename": before}),
+        None => json!({"filename": name}),
+    });
+    let more = repository.compared.iter().map(|path| json!({"filename": path}));
+    let files: Vec<Value> = files.chain(more).collect();
     Reply::json(
         200,
         &json!({
@@ -613,7 +644,7 @@ fn compared(repository: &FakeRepository, range: &str) -> Reply {
             "total_commits": ahead,
             "merge_base_commit": {"sha": base},
             "commits": [],
-            "files": repository.compared.iter().map(|path| json!({"filename": path})).collect::<Vec<_>>(),
+            "files": files,
         }),
     )
 }
