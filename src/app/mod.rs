@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod amend;
 pub mod ancestry;
+pub mod bring;
 pub mod conversation;
 pub mod doctor;
 pub mod fsck;

@@ -18,11 +18,12 @@ use crate::source::{ancestry, git};
 pub(super) fn amend(edge: &Edge, args: &AmendArgs) -> Result<u8, Failure> {
     let screen = Screen::new(edge.volume, JobOutput::Kept);
     let config = publish::load(edge, args.config.as_deref())?;
-    let Found::There(to) = destination::find(edge, &args.target, &config)? else {
+    let Found::There(mut to) = destination::find(edge, &args.target, &config)? else {
         return Err(publish::not_named());
     };
     let wish = wish(edge, args)?;
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
+    to.renew(edge).map_err(|error| destination::no_token(&error))?;
     let results = Results::open(&to.to, &to.branch).map_err(|error| usage(&error))?;
     let pause = RealPause::new();
     let mut retry = Retry::new(&pause, to.timeout, &to.to);

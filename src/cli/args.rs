@@ -212,6 +212,37 @@ pub struct ImportArgs {
 pub enum ImportKind {
     /// A folder of files that a job left: makes a bundle, and publishes it with --to
     Files(Box<ImportFilesArgs>),
+    /// The tree of TLOmodel-profiling: stats, arguments, tables, pages and logs of each run
+    Tlomodel(Box<ForeignArgs>),
+    /// data.js of github-action-benchmark
+    GithubActionBenchmark(Box<ForeignArgs>),
+    /// The results folder of airspeed velocity
+    Asv(Box<ForeignArgs>),
+    /// The storage of pytest-benchmark
+    PytestBenchmark(Box<ForeignArgs>),
+}
+
+/// What brings in the results of another tool.
+#[derive(Debug, Args)]
+pub struct ForeignArgs {
+    /// The folder, or the file
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// The measured project: owner/name, host/owner/name or an address [default: as the files say]
+    #[arg(long, value_name = "PROJECT")]
+    pub project: Option<String>,
+    /// The name of its default branch
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub default_branch: String,
+    /// Names the machine group [default: as the files say]
+    #[arg(long, value_name = "NAME", env = "PERFTRAIL_MACHINE")]
+    pub machine: Option<String>,
+    /// Where to.
+    #[command(flatten)]
+    pub target: Target,
+    /// The configuration [default: perftrail.toml here or at the top of the work tree]
+    #[arg(long, value_name = "FILE", env = "PERFTRAIL_CONFIG")]
+    pub config: Option<PathBuf>,
 }
 
 /// `perftrail import files`.

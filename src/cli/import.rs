@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Edge;
 use super::args::{ImportFilesArgs, ImportKind};
+use super::bring::bring;
 use super::destination;
 use super::failure::{ExitCode, Failure};
 use super::run::{additional, conclude, exit_code, params, variant};
 use super::screen::JobOutput;
+use crate::app::bring::Kind;
 use crate::app::run::{self as app, Import, Request};
 use crate::app::watch::Watch;
 use crate::config::overrides::Overrides;
@@ -21,6 +23,10 @@ use crate::record::reading::{ReadAs, ReadRule};
 pub(super) fn import(edge: &Edge, kind: &ImportKind) -> Result<u8, Failure> {
     match kind {
         ImportKind::Files(args) => files(edge, args),
+        ImportKind::Tlomodel(args) => bring(edge, Kind::Tlomodel, args),
+        ImportKind::GithubActionBenchmark(args) => bring(edge, Kind::DataJs, args),
+        ImportKind::Asv(args) => bring(edge, Kind::Asv, args),
+        ImportKind::PytestBenchmark(args) => bring(edge, Kind::Pytest, args),
     }
 }
 

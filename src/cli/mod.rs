@@ -9,6 +9,7 @@ pub mod screen;
 mod accept;
 mod access;
 mod amend;
+mod bring;
 mod compare;
 mod destination;
 mod doctor;

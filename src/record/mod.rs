@@ -6,6 +6,7 @@
 
 pub mod canonical;
 pub mod clean;
+pub mod foreign;
 pub mod index;
 pub mod layout;
 pub mod marks;

@@ -14,6 +14,7 @@ mod bad_end;
 mod bad_input;
 mod bad_job;
 mod bad_results;
+mod bring;
 mod compare;
 mod configuration;
 mod conversation;
