@@ -31,6 +31,11 @@ bench *ARGS:
 history *ARGS:
     cargo run --release --locked --example history-score -- {{ ARGS }}
 
+# What is said of 300 nights whose truth is known, published one by one; takes minutes
+nights *ARGS:
+    cargo build --locked
+    python3 bench/history/nights.py {{ ARGS }}
+
 # Format the sources
 fmt:
     cargo fmt

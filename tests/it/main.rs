@@ -33,6 +33,7 @@ mod github;
 mod github_pulls;
 mod hints;
 mod history;
+mod history_bad;
 mod history_repository;
 mod hostile_log;
 mod import;

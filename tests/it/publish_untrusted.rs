@@ -86,6 +86,7 @@ impl Measured {
             now: self.now,
             pages: Pages::default(),
             judging: perftrail::app::verdict::judging(&config::Config::default()),
+            ancestry: perftrail::app::ancestry::Ancestry::default(),
         }
     }
 

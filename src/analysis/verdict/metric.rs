@@ -91,8 +91,8 @@ impl Judge<'_> {
         verdict.ratio = ratio(level.value, self.entry.value());
         self.caveats(last.line, verdict);
         verdict.limits = judgement.limits;
-        if let Some(change) = self.news(&before) {
-            told(&change, verdict);
+        if let Some((change, attributed)) = self.news(&before) {
+            told(&change, attributed, verdict);
         } else {
             self.by_limits(&others, &judgement, verdict);
         }
@@ -142,8 +142,9 @@ impl Judge<'_> {
         judge_series(&series, least(false), least(true))
     }
 
-    /// The change point that the run is news of: the last one, while its level is young.
-    fn news(&self, before: &[&Placed<'_>]) -> Option<ChangePoint> {
+    /// The change point that the run is news of: the last one, while its level is young; and whether
+    /// the runs before it ran on the same machine.
+    fn news(&self, before: &[&Placed<'_>]) -> Option<(ChangePoint, bool)> {
         if !is_point(self.run, self.judging) {
             return None;
         }
@@ -158,7 +159,9 @@ impl Judge<'_> {
             State::Suspected | State::Confirmed => true,
             State::Accepted => false,
         };
-        (young && sure).then_some(*change)
+        let last = change.after.and_then(|after| with.get(after));
+        let same = last.is_none_or(|last| machine(last.line) == machine(self.run));
+        (young && sure).then_some((*change, same && !change.machine_changed))
     }
 
     /// Holds the run against the limits of the level.
@@ -214,7 +217,7 @@ impl Judge<'_> {
     fn caveats(&self, last: &Line, verdict: &mut MetricVerdict) {
         let run = self.run;
         let same_commit = run.commit.is_some() && run.commit == last.commit;
-        let other = (&run.fingerprint, &run.profiler) != (&last.fingerprint, &last.profiler);
+        let other = machine(run) != machine(last);
         let is_last =
             |known: &[CommitSha]| last.commit.as_ref().is_some_and(|sha| known.contains(sha));
         let found = [
@@ -228,8 +231,14 @@ impl Judge<'_> {
     }
 }
 
-/// Takes over what the history's change point says.
-fn told(change: &ChangePoint, verdict: &mut MetricVerdict) {
+/// What makes runs of one history differ although the code is the same.
+fn machine(line: &Line) -> (&str, &str) {
+    (&line.fingerprint, &line.profiler)
+}
+
+/// Takes over what the history's change point says; `attributed` is whether nothing but the code
+/// changed with it.
+fn told(change: &ChangePoint, attributed: bool, verdict: &mut MetricVerdict) {
     verdict.evidence = if change.state == State::Unusual {
         Evidence::Unusual { runs: change.points }
     } else {
@@ -239,7 +248,7 @@ fn told(change: &ChangePoint, verdict: &mut MetricVerdict) {
     if let Some(baseline) = &mut verdict.baseline {
         baseline.level = change.from;
     }
-    if change.machine_changed && !verdict.caveats.contains(&Caveat::OtherMachine) {
+    if !attributed && !verdict.caveats.contains(&Caveat::OtherMachine) {
         verdict.caveats.push(Caveat::OtherMachine);
     }
 }

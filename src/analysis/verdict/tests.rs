@@ -179,6 +179,20 @@ fn other_machines_and_disturbed_runs_may_warn_and_never_fail() {
 }
 
 #[test]
+fn a_second_run_on_a_new_machine_does_not_fail_either() {
+    let mut lines = nights(20, 100.0);
+    let on_new = |number| {
+        let mut line = night(number, 130.0);
+        "new".clone_into(&mut line.fingerprint);
+        line
+    };
+    lines.push(on_new(20));
+    let found = judged(&lines, &on_new(21));
+    assert_eq!(found.severity, Severity::Warns, "{found:?}");
+    assert!(found.metrics[0].caveats.contains(&Caveat::OtherMachine), "{found:?}");
+}
+
+#[test]
 fn a_pull_request_is_held_against_the_level_of_its_ancestor() {
     let mut lines = nights(20, 100.0);
     lines.extend((20..40).map(|number| night(number, 130.0)));
