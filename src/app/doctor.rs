@@ -240,6 +240,21 @@ pub fn schedule(
     })
 }
 
+/// Workflows that name no account in which the Action lives.
+pub fn placeholder(workflows: &[String]) -> Option<Finding> {
+    let names = |text: &String| {
+        text.lines().any(|line| line.trim_start_matches([' ', '-']).starts_with("uses: OWNER/"))
+    };
+    workflows.iter().any(names).then(|| {
+        Finding::new(
+            "workflow",
+            Health::Bad,
+            "a workflow uses `OWNER/perftrail`: put the account there in which perftrail lives, or \
+             nothing will run",
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,6 +33,7 @@ pub struct Found {
 /// When the repository cannot be read.
 pub fn histories(results: &Results, query: &Query, config: &Config) -> Result<Found, ResultsError> {
     let tip = results.tip()?;
+    tip.standing()?;
     let mut index = Index::new(&tip)?;
     let mut lines: Vec<Line> = Vec::new();
     for month in index.months().to_vec() {

@@ -26,7 +26,10 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     let config = match configuration::load(args.config.as_deref(), &edge.folder, Some(&top)) {
         Ok(read) => {
             let message = match &read.file {
-                Some(file) => format!("{}, {} jobs", file.display(), read.config.jobs.len()),
+                Some(file) => {
+                    let jobs = read.config.jobs.len();
+                    format!("{}, {jobs} job{}", file.display(), if jobs == 1 { "" } else { "s" })
+                }
                 None => "none: only commands after `--` can be run".to_owned(),
             };
             found.push(Finding::new("configuration", Health::Good, message));
@@ -45,7 +48,9 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
         found.extend(doctor::profilers(config, &edge.variables, &edge.folder));
         found.extend(doctor::tox(config, &root));
     }
-    found.extend(doctor::schedule(&workflows(&top), source.commit.committed, edge.clock.now()));
+    let workflows = workflows(&top);
+    found.extend(doctor::placeholder(&workflows));
+    found.extend(doctor::schedule(&workflows, source.commit.committed, edge.clock.now()));
     if args.publish {
         found.extend(publishing(edge, args, &config.unwrap_or_default()));
     }
@@ -70,7 +75,7 @@ fn publishing(edge: &Edge, args: &DoctorArgs, config: &Config) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     match Results::open(&to.to, &to.branch) {
-        Ok(results) => found.push(match results.check_writable() {
+        Ok(results) => found.push(match format(&results).and_then(|()| results.check_writable()) {
             Ok(()) => Finding::new(
                 "results",
                 Health::Good,
@@ -89,6 +94,11 @@ fn publishing(edge: &Edge, args: &DoctorArgs, config: &Config) -> Vec<Finding> {
         found.extend(at_github(edge, hub));
     }
     found
+}
+
+/// Whether this version may write there.
+fn format(results: &Results) -> Result<(), crate::results::ResultsError> {
+    results.tip()?.standing().map(drop)
 }
 
 fn at_github(edge: &Edge, hub: &destination::Hub) -> Vec<Finding> {

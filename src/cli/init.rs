@@ -1,6 +1,7 @@
 //! `perftrail init`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::args::{InitArgs, Target as TargetArgs};
 use super::destination::{self, Found};
@@ -19,6 +20,8 @@ use crate::source::git;
 const WORKFLOW: &str = ".github/workflows/perftrail.yml";
 /// Programs are looked for in these folders.
 const PLACES: [&str; 4] = ["", "src", "scripts", "bin"];
+/// How long a server that is busy is asked again.
+const WAIT: Duration = Duration::from_secs(20);
 /// The first bytes of a program that are looked at.
 const LOOKED_AT: u64 = 1 << 20;
 
@@ -48,6 +51,8 @@ pub(super) fn init(edge: &Edge, args: &InitArgs) -> Result<u8, Failure> {
         write(&flow, &workflow(project.surroundings(), results.as_deref()))?;
         said.push(format!("wrote {WORKFLOW}: every night, and by hand"));
     }
+    print((said.join("\n") + "\n").as_bytes())?;
+    let mut said = Vec::new();
     if let Some(place) = &results {
         said.push(found_results(edge, place)?);
     }
@@ -113,6 +118,7 @@ fn configuration(command: &str, job: Option<&str>, results: Option<&str>) -> Str
     format!(
         "# What perftrail measures. All keys are told in docs/configuration.md of perftrail.\n\n\
          [results]\n{repository}\n\n[[job]]\nname = {name}\nrun = {run}\n\
+         # collect = [\"out/**\"]            # files that the job leaves, other than in $PERFTRAIL_OUTPUT\n\
          timeout = \"5h\"                  # for each repetition; GitHub's own runners end a job after 6 h\n"
     )
 }
@@ -180,7 +186,8 @@ fn found_results(edge: &Edge, place: &str) -> Result<String, Failure> {
         return Ok("no results repository: runs are kept as artifacts".to_owned());
     };
     let pause = RealPause::new();
-    let mut retry = Retry::new(&pause, to.timeout, &to.to);
+    // Somebody waits for an answer: what is wrong now is told now.
+    let mut retry = Retry::new(&pause, WAIT, &to.to);
     let made =
         init::first_commit(&to.to, &to.branch, edge.clock.now(), &mut |next| retry.wait(next));
     let made = made.map_err(|error| {
@@ -201,7 +208,24 @@ fn found_results(edge: &Edge, place: &str) -> Result<String, Failure> {
 fn next(results: Option<&str>) -> Vec<String> {
     let mut next =
         vec!["next: `perftrail doctor`, `perftrail run`, then commit these files".to_owned()];
-    if results.is_some_and(|place| place.contains('/') && !Path::new(place).exists()) {
+    if REPOSITORY.starts_with("OWNER/") {
+        next.push(format!(
+            "the workflow names {REPOSITORY}: put the account in place of OWNER in which perftrail lives"
+        ));
+    }
+    let Some(place) = results else {
+        next.push(
+            "without a results repository runs are kept as artifacts only, and there is no history: \
+             `perftrail init --results owner/name` begins one"
+                .to_owned(),
+        );
+        return next;
+    };
+    if place.starts_with(['.', '/']) {
+        next.push(format!(
+            "the runner of a workflow has no {place}: name a repository on a server in the input `to`"
+        ));
+    } else if place.contains('/') {
         next.push(
             "and store a token that may write there (contents: write, that repository alone) as the \
              secret RESULTS_TOKEN of this repository"

@@ -114,7 +114,7 @@ pub(super) fn put(
     let pause = RealPause::new();
     let mut retry = Retry::new(&pause, to.timeout, &options.to);
     let published = app::publish(bundles, &options, &mut |next| {
-        screen.detail("another publisher was faster, or the server is busy: trying again");
+        screen.detail("another publisher was faster, or the server did not answer: trying again");
         retry.wait(next)
     })
     .map_err(|error| with_advice(Failure::from(error)))?;
@@ -150,7 +150,13 @@ fn tell(published: &Published, screen: &Screen) {
             screen.say(&words::line(verdict));
         }
         for left_out in &run.left_out {
-            screen.warn(&format!("not published: {}: {}", left_out.path, left_out.reason));
+            let told = format!("not published: {}: {}", left_out.path, left_out.reason);
+            // As the configuration wants it, or its default: nothing to worry about.
+            if left_out.path.starts_with("raw/") {
+                screen.detail(&told);
+            } else {
+                screen.warn(&told);
+            }
         }
     }
     for refused in &published.refused {

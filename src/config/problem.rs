@@ -194,7 +194,7 @@ impl fmt::Display for Problems {
 pub fn suggestion(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(word) => format!("did you mean `{word}`?"),
-        None if known.is_empty() => "none are known".to_owned(),
+        None if known.is_empty() => "none are declared in perftrail.toml".to_owned(),
         None => format!("known are {}", list(known)),
     }
 }

@@ -74,6 +74,15 @@ struct Phase {
     memory_peak: Option<f64>,
 }
 
+impl Phase {
+    /// Takes a size that the tree was seen at.
+    fn grow(&mut self, bytes: f64) {
+        if self.at_begin.is_some() && bytes > 0.0 {
+            self.memory_peak = Some(self.memory_peak.map_or(bytes, |peak| peak.max(bytes)));
+        }
+    }
+}
+
 impl Collector {
     /// Takes one line. `look` looks at the tree; `None` where it cannot be seen.
     pub(super) fn line(
@@ -160,6 +169,8 @@ impl Collector {
             return self.too_many("phases");
         }
         let seen = look();
+        // Where nothing was seen of the tree, nothing is known of its memory.
+        let memory = seen.map(|seen| seen.memory).filter(|bytes| *bytes > 0.0);
         self.open.push(self.phases.len());
         self.phases.push(Phase {
             name,
@@ -167,7 +178,7 @@ impl Collector {
             end: None,
             at_begin: seen,
             cpu_time: None,
-            memory_peak: seen.map(|seen| seen.memory),
+            memory_peak: memory,
         });
     }
 
@@ -186,7 +197,7 @@ impl Collector {
             phase.end = Some(t.max(phase.begin));
             if let (Some(begin), Some(end)) = (phase.at_begin, seen) {
                 phase.cpu_time = Some((end.cpu - begin.cpu).max(0.0));
-                phase.memory_peak = phase.memory_peak.map(|peak| peak.max(end.memory));
+                phase.grow(end.memory);
             }
         }
     }
@@ -195,7 +206,7 @@ impl Collector {
     pub(super) fn memory(&mut self, bytes: f64) {
         for &index in &self.open {
             if let Some(phase) = self.phases.get_mut(index) {
-                phase.memory_peak = phase.memory_peak.map(|peak| peak.max(bytes));
+                phase.grow(bytes);
             }
         }
     }

@@ -113,6 +113,8 @@ fn reach(metric: &MetricVerdict) -> Option<String> {
     let reach = limits.high - limits.level;
     match limits.scale {
         _ if !reach.is_finite() || reach <= 0.0 => None,
+        // More than ten times the level is no help to know of.
+        Scale::Ratio if reach > 10.0 * limits.level => None,
         Scale::Ratio => Some(percent(reach / limits.level)),
         Scale::Difference => Some(amount(reach, &metric.unit)),
     }

@@ -13,11 +13,11 @@ use crate::bundle::write::gzip;
 use crate::config::{LogPolicy, RawPolicy};
 use crate::model::metric::Unit;
 use crate::model::quantity::human;
-use crate::record::FileRole;
 use crate::record::layout::{
     CALL_TREE_FILE, LOG_FILE, PAGE_FILE, RAW_DIR, README_FILE, RECORD_FILE,
 };
 use crate::record::series::SERIES_FILE;
+use crate::record::{FileRole, canonical};
 use crate::results::path::{RepoPath, Siblings};
 
 /// No file is larger than this before compression: hosts refuse files of 100 MiB and warn from 50.
@@ -93,8 +93,26 @@ pub(super) fn select(bundle: &Bundle, options: &Options) -> Selection {
         bytes: None,
         reason: refused.why.to_string(),
     }));
+    selection.left_out.extend(missing(bundle));
     selection.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     selection
+}
+
+/// Files that the record names and the bundle does not hold any more.
+fn missing(bundle: &Bundle) -> impl Iterator<Item = LeftOut> {
+    let is_there = |path: &str| {
+        bundle.files.iter().any(|file| file.path == path)
+            || bundle.refused.iter().any(|refused| refused.path == path)
+    };
+    let pages = [RECORD_FILE, README_FILE, PAGE_FILE, CALL_TREE_FILE];
+    let named = bundle.record.record.files.iter().filter(|file| file.left_out.is_none());
+    named.filter(move |file| !pages.contains(&file.path.as_str()) && !is_there(&file.path)).map(
+        |file| LeftOut {
+            path: file.path.clone(),
+            bytes: Some(file.bytes),
+            reason: "the bundle does not hold it any more".to_owned(),
+        },
+    )
 }
 
 /// Pages are made anew from the record.
@@ -142,6 +160,9 @@ impl<'a> Choosing<'a> {
             return Err(format!("it is larger than {}", size(PLAIN_MAX)));
         }
         let bytes = file.read().map_err(|error| format!("it cannot be read: {error}"))?;
+        if self.digest(&file.path).is_some_and(|digest| canonical::sha256_hex(&bytes) != *digest) {
+            return Err("it was changed after the run".to_owned());
+        }
         let (content, cost) = if file.path == LOG_FILE && self.options.rules.log == LogPolicy::Tail
         {
             let tail = log::tail(&bytes).and_then(|tail| gzip(&tail));
@@ -180,6 +201,12 @@ impl<'a> Choosing<'a> {
             );
         }
         Ok(())
+    }
+
+    /// What the record says of a file's content.
+    fn digest(&self, path: &str) -> Option<&String> {
+        let files = &self.bundle.record.record.files;
+        files.iter().find(|file| file.path == path && file.left_out.is_none())?.sha256.as_ref()
     }
 
     fn is_kept(&self, path: &str) -> bool {

@@ -156,6 +156,9 @@ pub(super) fn direction(better: Better, change: &ChangePoint) -> Option<&'static
     }
 }
 
+/// A change of more than this share is no help to know of.
+const REACH_MAX: f64 = 10.0;
+
 /// What would have been seen.
 fn visible(input: &HistoryInput) -> String {
     let found = &input.judgement;
@@ -172,6 +175,10 @@ fn visible(input: &HistoryInput) -> String {
         _ => format!("of {}", human(limits.high - limits.level, &input.unit)),
     };
     let points = plural(limits.points, "run");
+    // So few runs that chance alone could explain anything.
+    if found.scale == Scale::Ratio && reach > REACH_MAX {
+        return format!("Too few runs ({points} on this level) to tell anything.");
+    }
     if limits.enough {
         format!("In a single run, a change {amount} or more would show ({points} on this level).")
     } else {
