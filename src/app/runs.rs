@@ -9,6 +9,7 @@ use super::{log, verdict};
 use crate::analysis::verdict::{Judging, RunVerdict};
 use crate::bundle::read::{self as bundle, Bundle, ReadError};
 use crate::model::status::Status;
+use crate::plan::Against;
 use crate::profile::model::Profile;
 use crate::profile::stored::{self, PROFILE_FILE};
 use crate::record::Record;
@@ -80,6 +81,39 @@ pub fn history(results: &Results, key: &str, max: usize) -> Result<Vec<Line>, Re
     lines.truncate(max);
     lines.reverse();
     Ok(lines)
+}
+
+/// The newest run of one history that stands for what somebody wants to compare with: of that
+/// commit, else of the branch or tag of that name. `None` when nothing of it is stored.
+///
+/// # Errors
+/// When the repository cannot be read.
+pub fn newest_of(
+    results: &Results,
+    key: &str,
+    against: &Against,
+) -> Result<Option<Line>, ResultsError> {
+    let tip = results.tip()?;
+    let mut index = Index::new(&tip)?;
+    let name = against.reference.trim_start_matches("refs/heads/");
+    let names = [format!("refs/heads/{name}"), format!("refs/tags/{name}")];
+    let is_named = |line: &Line| {
+        line.pull_request.is_none()
+            && line.reference.as_ref().is_some_and(|reference| names.contains(reference))
+    };
+    let mut of_name = None;
+    for month in index.months().iter().take(MONTHS_BACK).cloned().collect::<Vec<_>>() {
+        let of_key = |line: &&Line| line.key == key && line.has_values();
+        for line in index.shard(&month)?.lines().rev().filter(of_key) {
+            if line.commit.as_ref() == Some(&against.commit) {
+                return Ok(Some(line.clone()));
+            }
+            if of_name.is_none() && is_named(line) {
+                of_name = Some(line.clone());
+            }
+        }
+    }
+    Ok(of_name)
 }
 
 impl Query {

@@ -32,6 +32,14 @@ pub(super) fn compare(edge: &Edge, args: &CompareArgs) -> Result<u8, Failure> {
     lay(&before, &after, &config, args.format)
 }
 
+/// One run laid on another, in one sentence.
+pub(super) fn sentence(before: &FoundRun, after: &FoundRun, config: &Config) -> String {
+    let one = Side { record: &before.record.record, profiles: &before.profiles };
+    let other = Side { record: &after.record.record, profiles: &after.profiles };
+    let day = TimeZone::UTC.to_datetime(other.record.run.planned).date();
+    against::findings(one, other, &FunctionRules::new(&config.functions, Some(day))).sentence
+}
+
 /// Lays a run on another one, and prints what changed.
 pub(super) fn lay(
     before: &FoundRun,

@@ -8,18 +8,22 @@ use super::args::{FailOn, ListFormat, PublishArgs};
 use super::destination::{self, Destination, Found, Hub};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
-use super::{Edge, accept, gate, print_json};
+use super::{Edge, accept, compare, gate, print_json};
 use crate::analysis::verdict::{Severity, Word};
 use crate::app::hub;
 use crate::app::publish::retry::Retry;
 use crate::app::publish::{self as app, Awaited, Options, Outcome, Published};
+use crate::app::runs;
 use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::github::RealPause;
 use crate::model::status::Identity;
-use crate::plan::Plan;
+use crate::model::text::shown;
+use crate::plan::{Against, Plan};
 use crate::record::canonical;
+use crate::record::index::key_of;
 use crate::report::verdict as words;
+use crate::results::Results;
 use crate::source::{configuration, git};
 
 /// Publishes bundles that are there already.
@@ -38,8 +42,8 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
         }
         Found::NotNamed => return Err(not_named()),
     };
-    if let Some(plan) = plan.filter(|plan| plan.accept.is_some()) {
-        return accept::planned(edge, &plan, &mut to, &screen);
+    if let Some(plan) = plan.as_ref().filter(|plan| plan.accept.is_some()) {
+        return accept::planned(edge, plan, &mut to, &screen);
     }
     let mut options = to.options(Identity::Claimed, edge);
     options.awaited =
@@ -47,6 +51,11 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
     let bundles: Vec<PathBuf> =
         args.bundles.iter().map(|bundle| edge.folder.join(bundle)).collect();
     let published = put(edge, &bundles, &mut to, options, &screen)?;
+    if let Some(against) =
+        plan.as_ref().and_then(|plan| plan.facts.pull_request.as_ref()?.against.as_ref())
+    {
+        tell_against(against, &published, &to, &config, &screen);
+    }
     if args.format == ListFormat::Json {
         print_json(&as_json(&published)?)?;
     }
@@ -128,6 +137,38 @@ pub(super) fn put(
         }
     }
     Ok(published)
+}
+
+/// Lays each run on the stored one that its comment names.
+pub(super) fn tell_against(
+    against: &Against,
+    published: &Published,
+    to: &Destination,
+    config: &Config,
+    screen: &Screen,
+) {
+    let (name, commit) = (shown(&against.reference), against.commit.short());
+    for run in &published.runs {
+        let found = || -> Result<Option<String>, String> {
+            let told = |error: &dyn std::error::Error| error.to_string();
+            let results = Results::open(&to.to, &to.branch).map_err(|error| told(&error))?;
+            let judging = to.judging();
+            let find = |path: &str| {
+                runs::find(path, Some(&results), &judging).map_err(|error| told(&error))
+            };
+            let after = find(&run.path)?;
+            let key = key_of(&after.record.record);
+            let line = runs::newest_of(&results, &key, against).map_err(|error| told(&error))?;
+            let Some(line) = line else { return Ok(None) };
+            Ok(Some(compare::sentence(&find(&line.path)?, &after, config)))
+        };
+        let said = match found() {
+            Ok(Some(sentence)) => sentence,
+            Ok(None) => "nothing stored".to_owned(),
+            Err(why) => format!("cannot be compared: {why}"),
+        };
+        screen.say(&format!("{} against {name} ({commit}): {said}", run.path));
+    }
 }
 
 fn tell(published: &Published, screen: &Screen) {

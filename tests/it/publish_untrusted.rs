@@ -13,6 +13,7 @@ use perftrail::record::canonical;
 use perftrail::results::{BRANCH, Target};
 use serde_json::{Value, json};
 
+use crate::fake_github::{FakeGitHub, FakeRepository, FakeToken};
 use crate::support::{Answer, Project, read_json};
 
 const CONFIG: &str = r#"
@@ -323,6 +324,76 @@ fn a_confirmation_is_a_run_of_its_own() {
     let listed = project.perftrail(&["runs", "--to", "results", "--format", "json"]).exits(0);
     let listed: Value = serde_json::from_str(&listed.stdout).expect("JSON");
     assert_eq!(listed["runs"].as_array().map(Vec::len), Some(2));
+}
+
+/// `perftrail publish` in a job without a checkout: it asks GitHub for the configuration.
+fn publish_job(measured: &Measured, plan: &Value) -> Answer {
+    const BASE: &str = "0000000000000000000000000000000000000000";
+    let github = FakeGitHub::start();
+    let mut repository = FakeRepository::of("public");
+    // The budget of the base counts, whatever lies in the workspace.
+    let config = format!("[results]\nlog = \"none\"\n{CONFIG}");
+    repository.files.insert((BASE.to_owned(), "perftrail.toml".to_owned()), config);
+    github.repository("lab/model", repository).token("ghs_x", FakeToken::reads("lab/model"));
+    measured.project.file("told.json", &plan.to_string());
+    let bundle = measured.bundle.to_string_lossy().into_owned();
+    let mut command = measured.project.command(&[
+        "publish",
+        &bundle,
+        "--plan",
+        "told.json",
+        "--to",
+        "./results",
+        "--format",
+        "json",
+    ]);
+    command.envs(STEP).env("GITHUB_TOKEN", "ghs_x");
+    command.env("GITHUB_API_URL", &github.variables()["GITHUB_API_URL"]);
+    Answer::of(&mut command)
+}
+
+#[test]
+fn a_run_is_laid_on_what_its_comment_names() {
+    let measured = Measured::new();
+    let mut plan = read_json(&measured.project.path("plan.json"));
+    plan["facts"]["pull_request"]["against"] =
+        json!({"reference": "main", "commit": "1".repeat(40)});
+    let answer = publish_job(&measured, &plan).exits(0);
+    assert!(
+        answer.stderr.contains("against main (111111111111): nothing stored"),
+        "{}",
+        answer.stderr
+    );
+    let left = "log.txt.gz: the configuration publishes no log";
+    assert!(answer.stderr.contains(left), "{}", answer.stderr);
+    let own = plan["facts"]["commit"].clone();
+    plan["facts"]["pull_request"]["against"]["commit"] = own;
+    let answer = publish_job(&measured, &plan).exits(0);
+    let line = answer.stderr.lines().find(|line| line.contains(" against main (")).expect("a line");
+    assert!(!line.contains("nothing stored") && !line.contains("cannot be compared"), "{line}");
+}
+
+#[test]
+fn accepting_writes_an_epoch_of_the_pull_request() {
+    let measured = Measured::new();
+    let mut plan = read_json(&measured.project.path("plan.json"));
+    publish_job(&measured, &plan).exits(0);
+    plan["runs"] = json!([]);
+    plan["accept"] = json!({"metric": "cpu_time", "because": "exact now", "author": "ada"});
+    let epochs = || {
+        let at = measured.project.path("results");
+        crate::support::git(&at, &at, &["show", "results:epochs.toml"])
+    };
+    for _ in 0..2 {
+        publish_job(&measured, &plan).exits(0);
+        assert_eq!(epochs().matches("[[epoch]]").count(), 1, "{}", epochs());
+    }
+    for part in ["pull_request = 7", "author = \"ada\"", "because = \"exact now\""] {
+        assert!(epochs().contains(part), "{}", epochs());
+    }
+    plan["accept"]["metric"] = json!("cpu_tiem");
+    let answer = publish_job(&measured, &plan).exits(2);
+    assert!(answer.stderr.contains("did you mean \"cpu_time\"?"), "{}", answer.stderr);
 }
 
 #[test]
