@@ -452,10 +452,12 @@ fn what_is_not_for_us_costs_no_request_and_no_time() {
 
 /// The CPU time of a command, whatever else runs.
 fn cpu_seconds(command: &Command) -> f64 {
-    let code = "import os, resource, subprocess, sys\n\
+    // What python3 itself started before it was Python counts as its children too.
+    let code = "import resource, subprocess, sys\n\
+        used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])\n\
+        before = used()\n\
         subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n\
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)\n\
-        print(used.ru_utime + used.ru_stime)";
+        print(used() - before)";
     let mut timed = Command::new("python3");
     timed.args(["-c", code]).arg(command.get_program()).args(command.get_args()).env_clear();
     timed.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
