@@ -194,7 +194,7 @@ fn tell(published: &Published, screen: &Screen) {
             let told = format!("not published: {}: {}", left_out.path, left_out.reason);
             // As the configuration wants it, or its default: nothing to worry about.
             if left_out.path.starts_with("raw/") {
-                screen.detail(&told);
+                screen.say(&told);
             } else {
                 screen.warn(&told);
             }

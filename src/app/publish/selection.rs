@@ -98,21 +98,23 @@ pub(super) fn select(bundle: &Bundle, options: &Options) -> Selection {
     selection
 }
 
-/// Files that the record names and the bundle does not hold any more.
+/// Whether the job wrote it: our own files have checks of their own when they are read.
+fn is_of_job(path: &str) -> bool {
+    rank(path) >= 2
+}
+
+/// Files of the job that the record names and the bundle does not hold any more.
 fn missing(bundle: &Bundle) -> impl Iterator<Item = LeftOut> {
     let is_there = |path: &str| {
         bundle.files.iter().any(|file| file.path == path)
             || bundle.refused.iter().any(|refused| refused.path == path)
     };
-    let pages = [RECORD_FILE, README_FILE, PAGE_FILE, CALL_TREE_FILE];
     let named = bundle.record.record.files.iter().filter(|file| file.left_out.is_none());
-    named.filter(move |file| !pages.contains(&file.path.as_str()) && !is_there(&file.path)).map(
-        |file| LeftOut {
-            path: file.path.clone(),
-            bytes: Some(file.bytes),
-            reason: "the bundle does not hold it any more".to_owned(),
-        },
-    )
+    named.filter(move |file| is_of_job(&file.path) && !is_there(&file.path)).map(|file| LeftOut {
+        path: file.path.clone(),
+        bytes: Some(file.bytes),
+        reason: "the bundle does not hold it any more".to_owned(),
+    })
 }
 
 /// Pages are made anew from the record.
@@ -203,10 +205,10 @@ impl<'a> Choosing<'a> {
         Ok(())
     }
 
-    /// What the record says of a file's content.
+    /// What the record says of the content of a file of the job.
     fn digest(&self, path: &str) -> Option<&String> {
-        let files = &self.bundle.record.record.files;
-        files.iter().find(|file| file.path == path && file.left_out.is_none())?.sha256.as_ref()
+        let mut files = self.bundle.record.record.files.iter().filter(|file| is_of_job(&file.path));
+        files.find(|file| file.path == path && file.left_out.is_none())?.sha256.as_ref()
     }
 
     fn is_kept(&self, path: &str) -> bool {
