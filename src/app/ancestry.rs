@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::github::{Client, Error, RealPause, Settings};
 use crate::model::names::CommitSha;
+use crate::record::redact::Redactor;
 use crate::record::{Against, Record};
 use crate::source::{ancestry as clone, git};
 
@@ -23,6 +24,7 @@ const FILES_MAX: usize = 300;
 pub struct Ancestry {
     folder: Option<PathBuf>,
     hub: Option<Arc<Hub>>,
+    redactor: Option<Redactor>,
 }
 
 /// GitHub, asked once about each pair.
@@ -60,7 +62,13 @@ impl Ancestry {
                 trouble: Mutex::default(),
             })
         });
-        Self { folder, hub }
+        Self { folder, hub, redactor: None }
+    }
+
+    /// Takes secrets out of the paths that it tells.
+    #[must_use]
+    pub fn cleaned_by(self, redactor: Redactor) -> Self {
+        Self { redactor: Some(redactor), ..self }
     }
 
     /// How the commit of `record` lies to the newest of `measured` (newest first), to its nearest
@@ -80,6 +88,11 @@ impl Ancestry {
             (None, Some((hub, owner, name))) => hub.of(owner, name, record, head, &others),
             (None, None) => Vec::new(),
         };
+        if let Some(redactor) = &self.redactor {
+            for path in found.iter_mut().filter_map(|one| one.changed_paths.as_mut()).flatten() {
+                *path = redactor.text(path);
+            }
+        }
         found.sort_by(|a, b| (a.behind, a.ahead, &a.sha).cmp(&(b.behind, b.ahead, &b.sha)));
         found
     }

@@ -218,7 +218,8 @@ fn locate(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Fail
     };
     let branch = args.branch.clone().unwrap_or_else(|| config.results.branch.clone());
     check_branch(&branch).map_err(|error| Failure::new(ExitCode::Usage, &error))?;
-    let ancestry = Ancestry::new(Some(edge.folder.clone()), asking(&texts));
+    let ancestry = Ancestry::new(Some(edge.folder.clone()), asking(&texts))
+        .cleaned_by(crate::app::run::redactor(&edge.variables));
     let config = config.clone();
     let until = None;
     Ok(Found::There(Box::new(Destination {
