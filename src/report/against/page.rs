@@ -190,7 +190,7 @@ pub fn markdown(findings: &Findings) -> Result<String, ReportError> {
 /// The findings as a page that needs nothing else and no script.
 ///
 /// # Errors
-/// As [`markdown`].
+/// As [`markdown()`].
 pub fn page(findings: &Findings, before: Side<'_>, after: Side<'_>) -> Result<String, ReportError> {
     #[derive(Serialize)]
     struct Page {
