@@ -17,7 +17,7 @@ use crate::app::publish::{Options, Pages};
 use crate::app::verdict;
 use crate::app::watch::Watch;
 use crate::config::{Config, Target as Configured, scalar};
-use crate::github::{AppError, Client, Hosts, RealPause, Settings, Token};
+use crate::github::{AppError, Client, Hosts, Patience, RealPause, Settings, Token};
 use crate::model::secret::Secret;
 use crate::model::status::Identity;
 use crate::record::Repository;
@@ -241,6 +241,13 @@ fn asking(texts: &BTreeMap<String, String>) -> Option<Settings> {
     let token = given("PERFTRAIL_GITHUB_TOKEN").or_else(|| given("PERFTRAIL_RESULTS_TOKEN"))?;
     let mut settings = Settings::from_variables(texts).ok()?;
     settings.token = Some(Token::new(token).ok()?);
+    // Good to know and no more: a run is not kept waiting for it.
+    settings.patience = Patience {
+        connect: Duration::from_secs(3),
+        total: Duration::from_secs(10),
+        tries: 1,
+        ..settings.patience
+    };
     Some(settings)
 }
 
