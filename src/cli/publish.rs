@@ -21,7 +21,7 @@ use crate::model::status::Identity;
 use crate::model::text::shown;
 use crate::plan::{Against, Plan};
 use crate::record::canonical;
-use crate::record::index::key_of;
+use crate::report::against::Findings;
 use crate::report::verdict as words;
 use crate::results::Results;
 use crate::source::{configuration, git};
@@ -140,35 +140,38 @@ pub(super) fn put(
 }
 
 /// Lays each run on the stored one that its comment names.
-pub(super) fn tell_against(
+fn tell_against(
     against: &Against,
     published: &Published,
     to: &Destination,
     config: &Config,
     screen: &Screen,
 ) {
-    let (name, commit) = (shown(&against.reference), against.commit.short());
+    let results = Results::open(&to.to, &to.branch).map_err(|error| error.to_string());
     for run in &published.runs {
-        let found = || -> Result<Option<String>, String> {
-            let told = |error: &dyn std::error::Error| error.to_string();
-            let results = Results::open(&to.to, &to.branch).map_err(|error| told(&error))?;
-            let judging = to.judging();
-            let find = |path: &str| {
-                runs::find(path, Some(&results), &judging).map_err(|error| told(&error))
-            };
-            let after = find(&run.path)?;
-            let key = key_of(&after.record.record);
-            let line = runs::newest_of(&results, &key, against).map_err(|error| told(&error))?;
-            let Some(line) = line else { return Ok(None) };
-            Ok(Some(compare::sentence(&find(&line.path)?, &after, config)))
-        };
-        let said = match found() {
-            Ok(Some(sentence)) => sentence,
-            Ok(None) => "nothing stored".to_owned(),
-            Err(why) => format!("cannot be compared: {why}"),
-        };
-        screen.say(&format!("{} against {name} ({commit}): {said}", run.path));
+        let laid = results.as_ref().map_err(Clone::clone).and_then(|results| {
+            let after = runs::find(&run.path, Some(results), &to.judging());
+            let after = after.map_err(|error| error.to_string())?;
+            compare::with_stored(against, &after, results, config)
+        });
+        say_against(against, &run.path, &laid, screen);
     }
+}
+
+/// Says how a run lies to the stored one that its comment names.
+pub(super) fn say_against(
+    against: &Against,
+    path: &str,
+    laid: &Result<Option<Findings>, String>,
+    screen: &Screen,
+) {
+    let said = match laid {
+        Ok(Some(findings)) => findings.sentence.clone(),
+        Ok(None) => "nothing stored".to_owned(),
+        Err(why) => format!("cannot be compared: {why}"),
+    };
+    let (name, commit) = (shown(&against.reference), against.commit.short());
+    screen.say(&format!("{path} against {name} ({commit}): {said}"));
 }
 
 fn tell(published: &Published, screen: &Screen) {

@@ -305,6 +305,24 @@ impl Children {
 }
 
 impl Profile {
+    /// A profile of which nothing else is known.
+    pub fn new(format: Kind, weights: Vec<Weight>, frames: Vec<Frame>, body: Body) -> Self {
+        Self {
+            name: String::new(),
+            step: None,
+            format,
+            tool: None,
+            weights,
+            frames,
+            body,
+            lines: Lines::default(),
+            order: Vec::new(),
+            samples: None,
+            interval: None,
+            duration: None,
+        }
+    }
+
     /// The sum of what everything spent itself.
     pub fn sum(&self, weight: usize) -> f64 {
         let own = match &self.body {

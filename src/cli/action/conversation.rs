@@ -1,23 +1,21 @@
 //! What people are told outside this step: comment, status, check, issue.
 
+use super::super::screen::Screen;
+use super::super::{compare, publish};
 use super::Step;
 use super::published::{Outcome, Run};
 use super::told;
 use crate::actions::Actions;
 use crate::analysis::verdict::Judging;
 use crate::app::conversation::{About, Conversation};
-use crate::app::runs::{self, FoundRun, Place};
+use crate::app::runs::{self, FoundRun};
 use crate::app::watch::Watch;
 use crate::config::Config;
-use crate::model::names::CommitSha;
-use crate::plan::Plan;
-use crate::record::index::{Line, key_of};
-use crate::report::against::{self, Findings, FunctionRules, Side};
+use crate::model::text::shown;
+use crate::plan::{Against, Plan};
+use crate::report::against::Findings;
 use crate::report::comment::Ended;
 use crate::results::Results;
-
-/// A history in which a run is looked for to compare with.
-const HISTORY_MAX: usize = 200;
 
 /// Who is told, and how loudly.
 #[derive(Clone, Copy, Debug)]
@@ -46,40 +44,40 @@ impl Telling<'_> {
         self.plan.is_some_and(|plan| plan.facts.pull_request.is_some())
     }
 
-    /// Lays a published run on the one that the plan names, else on the one that its numbers stand
-    /// beside.
-    pub(super) fn beside(&self, found: &FoundRun, results: Option<&Results>) -> Beside {
-        let Some(results) = results.filter(|_| self.is_wanted()) else { return Beside::default() };
-        let against = self.plan.and_then(|plan| plan.facts.pull_request.as_ref()?.against.as_ref());
-        let Some(against) = against else {
-            let earlier = found.earlier.as_ref().ok();
-            let findings = earlier.and_then(|line| self.findings(found, &line.path, results));
-            return Beside { findings, note: String::new() };
-        };
-        let name = crate::model::text::shown(&against.reference);
-        match stored(found, &against.commit, results) {
-            Some(line) => Beside {
-                findings: self.findings(found, &line.path, results),
-                note: format!("Against {name}, commit {}:", against.commit.short()),
-            },
-            None => Beside {
-                findings: None,
-                note: format!(
-                    "Against {name}: nothing stored of this job for commit {}.",
-                    against.commit.short()
-                ),
-            },
-        }
+    fn against(&self) -> Option<&Against> {
+        self.plan?.facts.pull_request.as_ref()?.against.as_ref()
     }
 
-    fn findings(&self, found: &FoundRun, path: &str, results: &Results) -> Option<Findings> {
-        fn side(found: &FoundRun) -> Side<'_> {
-            Side { record: &found.record.record, profiles: &found.profiles }
-        }
-        let before = runs::find(path, Some(results), &Judging::default()).ok()?;
-        let day = jiff::tz::TimeZone::UTC.to_datetime(found.record.record.run.planned).date();
-        let rules = FunctionRules::new(&self.config.functions, Some(day));
-        Some(against::findings(side(&before), side(found), &rules))
+    /// Lays a published run on the one that the plan names, else on the one that its numbers stand
+    /// beside. What comes of the first is said in the log too.
+    pub(super) fn beside(
+        &self,
+        found: &FoundRun,
+        path: &str,
+        results: Option<&Results>,
+        screen: &Screen,
+    ) -> Beside {
+        let Some(results) = results.filter(|_| self.is_wanted()) else { return Beside::default() };
+        let Some(against) = self.against() else {
+            return Beside { findings: self.earlier(found, results), note: String::new() };
+        };
+        let laid = compare::with_stored(against, found, results, self.config);
+        publish::say_against(against, path, &laid, screen);
+        let (name, commit) = (shown(&against.reference), against.commit.short());
+        let note = match &laid {
+            Ok(Some(_)) => format!("Against {name}, commit {commit}:"),
+            Ok(None) => {
+                format!("Against {name}: nothing stored of this job for commit {commit}.")
+            }
+            Err(why) => format!("Against {name}: cannot be compared: {why}."),
+        };
+        Beside { findings: laid.ok().flatten(), note }
+    }
+
+    fn earlier(&self, found: &FoundRun, results: &Results) -> Option<Findings> {
+        let line = found.earlier.as_ref().ok()?;
+        let before = runs::find(&line.path, Some(results), &Judging::default()).ok()?;
+        Some(compare::findings(&before, found, self.config))
     }
 }
 
@@ -164,14 +162,4 @@ fn tell(
         links: told::links(run, outcome, workflow),
     };
     talk.finish(&about, &ended)
-}
-
-/// The newest run of the same history at this commit.
-fn stored(found: &FoundRun, commit: &CommitSha, results: &Results) -> Option<Line> {
-    let own = match &found.place {
-        Place::Results(path) => path.as_str(),
-        Place::Bundle(_) => "",
-    };
-    let lines = runs::history(results, &key_of(&found.record.record), HISTORY_MAX).ok()?;
-    lines.into_iter().rev().find(|line| line.commit.as_ref() == Some(commit) && line.path != own)
 }

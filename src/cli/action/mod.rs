@@ -192,12 +192,6 @@ impl Step {
         let plan = plan.as_ref().map(|(plan, _)| plan);
         let telling = Telling { config: &config, plan };
         let outcome = published::publish(self, &bundles, &mut to, options, &telling);
-        if let Some(against) =
-            plan.and_then(|plan| plan.facts.pull_request.as_ref()?.against.as_ref())
-            && let Some(published) = outcome.as_ref().ok().and_then(|done| done.published.as_ref())
-        {
-            super::publish::tell_against(against, published, &to, &config, &self.screen);
-        }
         self.end(outcome)
     }
 

@@ -111,8 +111,10 @@ pub(super) fn publish(
     }
     let lost = published.runs.iter().filter(|run| run.lost.is_some());
     runs.extend(lost.filter_map(|run| lost_run(run, results.as_ref(), &judging)));
-    for run in runs.iter_mut().filter(|run| run.path.is_some()) {
-        run.beside = telling.beside(&run.found, results.as_ref());
+    for run in &mut runs {
+        if let Some(path) = &run.path {
+            run.beside = telling.beside(&run.found, path, results.as_ref(), &step.screen);
+        }
     }
     let links = links(&runs, to);
     let outcome = Outcome { runs, links, published: Some(published), why_not: "refused" };

@@ -34,18 +34,9 @@ impl Parts {
         });
         let order = order.filter(|order| order.node.iter().any(|node| *node != NONE)).collect();
         Profile {
-            name: String::new(),
-            step: None,
-            format: kind,
-            tool: None,
-            weights: self.weights,
-            frames: built.frames,
-            body: Body::Tree(built.tree),
             lines: built.lines,
             order,
-            samples: None,
-            interval: None,
-            duration: None,
+            ..Profile::new(kind, self.weights, built.frames, Body::Tree(built.tree))
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::super::build::weight;
 use super::super::error::{Fault, Reason};
 use super::super::lines::Lines as TextLines;
-use super::super::model::{Body, Edge, Frame, FrameKind, Lines, Measured, Origin, Profile, Weight};
+use super::super::model::{Body, Edge, Frame, FrameKind, Measured, Origin, Profile, Weight};
 use super::super::names;
 use super::super::reading::Reading;
 use super::super::sniff::Kind;
@@ -273,22 +273,11 @@ impl<'c> State<'c> {
         let weights =
             self.events.iter().map(|event| Weight::new(event, Unit::Count, Measured::Exact));
         let weights = weights.collect();
-        let (frames, body) = self.table.finish(has_calls, has_calls);
-        let mut body = body;
+        let (frames, mut body) = self.table.finish(has_calls, has_calls);
         body.primitive_calls.clear();
         reading.profiles.push(Profile {
-            name: String::new(),
-            step: None,
-            format: Kind::Callgrind,
             tool: self.tool,
-            weights,
-            frames,
-            body: Body::Table(body),
-            lines: Lines::default(),
-            order: Vec::new(),
-            samples: None,
-            interval: None,
-            duration: None,
+            ..Profile::new(Kind::Callgrind, weights, frames, Body::Table(body))
         });
     }
 }

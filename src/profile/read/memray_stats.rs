@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::build::weight;
 use super::super::error::{Fault, Reason};
 use super::super::json::{Dom, Json};
-use super::super::model::{Body, Frame, FrameKind, Lines, Measured, Profile, Weight};
+use super::super::model::{Body, Frame, FrameKind, Measured, Profile, Weight};
 use super::super::names;
 use super::super::reading::Reading;
 use super::super::sniff::Kind;
@@ -52,19 +52,11 @@ pub(super) fn read(
         ));
     }
     let (frames, body) = table.finish(false, false);
+    let weights = vec![Weight::new("allocated", Unit::Bytes, Measured::Exact)];
     reading.profiles.push(Profile {
         name: "allocated".to_owned(),
-        step: None,
-        format: Kind::MemrayStats,
         tool: Some("memray".to_owned()),
-        weights: vec![Weight::new("allocated", Unit::Bytes, Measured::Exact)],
-        frames,
-        body: Body::Table(body),
-        lines: Lines::default(),
-        order: Vec::new(),
-        samples: None,
-        interval: None,
-        duration: None,
+        ..Profile::new(Kind::MemrayStats, weights, frames, Body::Table(body))
     });
     Ok(())
 }

@@ -9,7 +9,7 @@
 use super::super::build::weight;
 use super::super::error::{Fault, Reason};
 use super::super::input::Input;
-use super::super::model::{Body, Edge, Frame, FrameKind, Lines, Measured, Origin, Profile, Weight};
+use super::super::model::{Body, Edge, Frame, FrameKind, Measured, Origin, Profile, Weight};
 use super::super::names;
 use super::super::reading::Reading;
 use super::super::sniff::Kind;
@@ -167,23 +167,14 @@ fn add(context: &Context<'_>, entries: &[Entry<'_>], writer: Writer, reading: &m
     let has_calls = writer == Writer::Traced;
     let measured = if has_calls { Measured::Traced } else { Measured::Sampled };
     let (frames, body) = table.finish(has_calls, true);
+    let weights = vec![Weight::new("time", Unit::Seconds, measured)];
     reading.profiles.push(Profile {
-        name: String::new(),
-        step: None,
-        format: Kind::Pstats,
         tool: match writer {
             Writer::Traced => None,
             Writer::Pyinstrument => Some("pyinstrument".to_owned()),
             Writer::Sampler => Some("profiling.sampling".to_owned()),
         },
-        weights: vec![Weight::new("time", Unit::Seconds, measured)],
-        frames,
-        body: Body::Table(body),
-        lines: Lines::default(),
-        order: Vec::new(),
-        samples: None,
-        interval: None,
-        duration: None,
+        ..Profile::new(Kind::Pstats, weights, frames, Body::Table(body))
     });
 }
 

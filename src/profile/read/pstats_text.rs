@@ -8,7 +8,7 @@ use super::super::build::weight;
 use super::super::error::{Fault, Reason};
 use super::super::input::Input;
 use super::super::lines::Lines as TextLines;
-use super::super::model::{Body, Frame, FrameKind, Lines, Measured, Origin, Profile, Weight};
+use super::super::model::{Body, Frame, FrameKind, Measured, Origin, Profile, Weight};
 use super::super::names;
 use super::super::reading::Reading;
 use super::super::sniff::Kind;
@@ -185,20 +185,8 @@ fn add(context: &Context<'_>, table: &mut TableBuilder, row: &Row<'_>) {
 fn finish(table: TableBuilder, format: Kind, reading: &mut Reading) {
     reading.note("the times are printed ones, to a thousandth of a second");
     let (frames, body) = table.finish(true, true);
-    reading.profiles.push(Profile {
-        name: String::new(),
-        step: None,
-        format,
-        tool: None,
-        weights: vec![Weight::new("time", Unit::Seconds, Measured::Traced)],
-        frames,
-        body: Body::Table(body),
-        lines: Lines::default(),
-        order: Vec::new(),
-        samples: None,
-        interval: None,
-        duration: None,
-    });
+    let weights = vec![Weight::new("time", Unit::Seconds, Measured::Traced)];
+    reading.profiles.push(Profile::new(format, weights, frames, Body::Table(body)));
 }
 
 /// Columns of a table of runs over commits.

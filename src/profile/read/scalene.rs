@@ -62,18 +62,10 @@ pub(super) fn read(
     let weights =
         COLUMNS.iter().map(|(name, unit, ..)| Weight::new(name, unit.clone(), Measured::Sampled));
     reading.profiles.push(Profile {
-        name: String::new(),
-        step: None,
-        format: Kind::Scalene,
         tool: Some("Scalene".to_owned()),
-        weights: weights.collect(),
-        frames,
-        body: Body::Table(body),
         lines,
-        order: Vec::new(),
-        samples: None,
-        interval: None,
         duration: elapsed,
+        ..Profile::new(Kind::Scalene, weights.collect(), frames, Body::Table(body))
     });
     stacks(context, &paths, &file, elapsed, reading);
     numbers(&file, elapsed, reading);

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::rows::{parts_of, rows};
-use super::{LandingOptions, TRENDS_DIR, about, drawing_path, judged};
+use super::{LandingOptions, TRENDS_DIR, about, drawing_path, halve, judged};
 use crate::analysis::histories::{Epoch, History, histories};
 use crate::analysis::history::judgement::{ChangePoint, State};
 use crate::analysis::verdict::Judging;
@@ -103,12 +103,8 @@ pub(super) fn page(
 impl JobView {
     /// Halves what is listed; whether there was anything left to leave out.
     fn shorten(&mut self) -> bool {
-        let before = self.runs.len() + self.histories.len();
-        self.older_runs |= !self.runs.is_empty();
-        self.older_histories |= !self.histories.is_empty();
-        self.runs.truncate(self.runs.len() / 2);
-        self.histories.truncate(self.histories.len() / 2);
-        before > 0
+        let runs = halve(&mut self.runs, &mut self.older_runs);
+        halve(&mut self.histories, &mut self.older_histories) || runs
     }
 }
 

@@ -146,13 +146,17 @@ pub fn render(lines: &[Line], options: &LandingOptions) -> Result<Landing, Repor
 impl LandingView {
     /// Halves what is listed; whether there was anything left to leave out.
     fn shorten(&mut self) -> bool {
-        let before = self.runs.len() + self.histories.len();
-        self.older_runs |= !self.runs.is_empty();
-        self.older_histories |= !self.histories.is_empty();
-        self.runs.truncate(self.runs.len() / 2);
-        self.histories.truncate(self.histories.len() / 2);
-        before > 0
+        let runs = halve(&mut self.runs, &mut self.older_runs);
+        halve(&mut self.histories, &mut self.older_histories) || runs
     }
+}
+
+/// Halves a list, and notes that it is cut; whether there was anything left to leave out.
+fn halve<T>(list: &mut Vec<T>, is_cut: &mut bool) -> bool {
+    let had = !list.is_empty();
+    *is_cut |= had;
+    list.truncate(list.len() / 2);
+    had
 }
 
 /// Runs that share a key, newest first; the history with the newest run first.
