@@ -13,7 +13,7 @@ use perftrail::record::canonical;
 use perftrail::results::{BRANCH, Target};
 use serde_json::{Value, json};
 
-use crate::fake_github::{FakeGitHub, FakeRepository, FakeToken};
+use crate::fake_github::{BOT, FakeGitHub, FakePull, FakeRepository, FakeToken};
 use crate::support::{Answer, Project, read_json};
 
 const CONFIG: &str = r#"
@@ -350,6 +350,56 @@ fn publish_job(measured: &Measured, plan: &Value) -> Answer {
     command.envs(STEP).env("GITHUB_TOKEN", "ghs_x");
     command.env("GITHUB_API_URL", &github.variables()["GITHUB_API_URL"]);
     Answer::of(&mut command)
+}
+
+/// A step of the Action that publishes one bundle, and what it says under pull request 7: its
+/// comments, and the state of the newest status.
+fn told_by_action(github: &FakeGitHub, measured: &Measured, bundle: &Path) -> (Vec<String>, Value) {
+    let plan = fs::read_to_string(measured.project.path("plan.json")).expect("a plan");
+    let mut command = measured.project.command(&["action"]);
+    command.envs(STEP).env("GITHUB_WORKSPACE", measured.project.root());
+    for name in ["GITHUB_API_URL", "GITHUB_GRAPHQL_URL"] {
+        command.env(name, &github.variables()[name]);
+    }
+    for (name, value) in [
+        ("INPUT_COMMAND", "publish"),
+        ("INPUT_PLAN", plan.as_str()),
+        ("INPUT_BUNDLE", bundle.to_str().expect("a path")),
+        ("INPUT_TO", "./results"),
+        ("INPUT_GITHUB-TOKEN", "ghs_x"),
+    ] {
+        command.env(name, value);
+    }
+    Answer::of(&mut command);
+    let model = github.model();
+    let repository = &model.repositories["lab/model"];
+    let ours = repository.pulls[&7].comments.iter().filter(|comment| comment.author == BOT);
+    let state = repository.statuses.last().expect("a status").1["state"].clone();
+    (ours.map(|comment| comment.body.clone()).collect(), state)
+}
+
+#[test]
+fn what_came_of_a_run_is_told_under_its_pull_request() {
+    let measured = Measured::new();
+    let github = FakeGitHub::start();
+    let mut repository = FakeRepository::of("public");
+    repository.files.insert(("0".repeat(40), "perftrail.toml".to_owned()), CONFIG.to_owned());
+    repository.pulls.insert(7, FakePull::from("eve/model", &"1".repeat(40)));
+    github.repository("lab/model", repository).token("ghs_x", FakeToken::tells("lab/model"));
+
+    let spoilt = measured.copy(0);
+    fs::write(spoilt.folder.join("stats.json"), "{}").expect("a file");
+    let (comments, state) = told_by_action(&github, &measured, &spoilt.folder);
+    assert_eq!((comments.len(), &state), (1, &json!("error")), "{comments:?}");
+    assert!(comments[0].contains("sim: not published"), "{}", comments[0]);
+
+    for _ in 0..2 {
+        let (comments, state) = told_by_action(&github, &measured, &measured.bundle);
+        assert_eq!((comments.len(), &state), (1, &json!("success")), "{comments:?}");
+        for part in ["### sim: no verdict yet", "CPU time", "runs/"] {
+            assert!(comments[0].contains(part), "{part} is missing in {}", comments[0]);
+        }
+    }
 }
 
 #[test]
