@@ -156,7 +156,7 @@ fn spike(base: usize, extra: usize, hold: usize) {
     let more = map(extra, libc::MAP_PRIVATE);
     sleep(hold);
     more.free();
-    sleep(300);
+    sleep(1500);
     memory.touch();
 }
 

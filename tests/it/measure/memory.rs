@@ -17,7 +17,7 @@ fn series_max(measurement: &Measurement, name: &str) -> f64 {
 
 alone! {
     fn one_process_and_its_peak() {
-        let m = measure(&of_oracle("alloc 200 100"));
+        let m = measure(&of_oracle("alloc 200 1500"));
         near(value(&m, "memory_peak"), 201.0 * MIB, 0.01);
         near(value(&m, "memory_peak_process"), 201.0 * MIB, 0.01);
         near(series_max(&m, "memory"), 201.0 * MIB, 0.01);
@@ -68,7 +68,7 @@ alone! {
 
     fn a_fat_parents_size_does_not_pass_for_the_childs() {
         let fat = vec![1_u8; 300 << 20];
-        let m = measure(&of_oracle("alloc 10 300"));
+        let m = measure(&of_oracle("alloc 10 1500"));
         assert_eq!(fat.iter().step_by(4096).map(|&one| usize::from(one)).sum::<usize>(), 76800);
         let process = &m.readings["memory_peak_process"];
         assert_eq!(process.method, "vm_hwm", "{process:?}");
