@@ -4,6 +4,7 @@ import base64
 import os
 import subprocess
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOKEN = "ghs_of_the_bench"
@@ -13,6 +14,29 @@ HEADERS = {
     "HTTP_CONTENT_ENCODING": "Content-Encoding",
     "GIT_PROTOCOL": "Git-Protocol",
 }
+
+
+class Link:
+    """A way to the server: so many bytes a second, and so many seconds for a question and its answer."""
+
+    def __init__(self, rate, delay):
+        self.rate, self.delay = rate, delay
+
+    def carry(self, count):
+        time.sleep(count / self.rate)
+
+    def turn(self):
+        time.sleep(self.delay)
+
+
+class NoLink:
+    """Both on one machine."""
+
+    def carry(self, count):
+        pass
+
+    def turn(self):
+        pass
 
 
 class Counted:
@@ -41,9 +65,12 @@ class Counted:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body of an answer go out apart: waiting for an acknowledgement in between costs 40 ms.
+    disable_nagle_algorithm = True
 
     def setup(self):
         super().setup()
+        self.server.link.turn()
         self.rfile = Counted(self.rfile, self.server.pushed)
         self.wfile = Counted(self.wfile, self.server.received)
 
@@ -67,6 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         return b"".join(chunks)
 
     def serve(self, body):
+        self.server.link.turn()
         wanted = "Basic " + base64.b64encode(f"x-access-token:{TOKEN}".encode()).decode()
         if self.headers.get("Authorization") != wanted:
             self.send_response(401)
@@ -131,6 +159,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, root):
         super().__init__(("127.0.0.1", 0), Handler)
         self.root = root
+        self.link = NoLink()
         self.lock = threading.Lock()
         self.sums = {"pushed": 0, "received": 0}
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -145,6 +174,7 @@ class Server(ThreadingHTTPServer):
         self.count("received", count)
 
     def count(self, way, count):
+        self.link.carry(count)
         with self.lock:
             self.sums[way] += count
 

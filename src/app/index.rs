@@ -19,7 +19,7 @@ const LINES_MAX: usize = 2000;
 pub(super) const MONTHS_BACK: usize = 24;
 
 /// So many of the newest months are asked for at once; few landing pages need more.
-pub(super) const MONTHS_EXPECTED: usize = 2;
+pub(super) const MONTHS_EXPECTED: usize = 4;
 
 /// The index of a tip with new lines.
 pub(super) struct Index<'t, 'r> {

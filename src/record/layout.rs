@@ -9,6 +9,8 @@ use super::{Record, canonical};
 use crate::model::names::CommitSha;
 use crate::model::param::Param;
 
+/// The folder of the runs in a results repository.
+pub const RUNS_DIR: &str = "runs";
 /// The record's file name in a bundle.
 pub const RECORD_FILE: &str = "stats.json";
 /// The self-contained page.

@@ -1,6 +1,6 @@
 //! Files that a commit adds, rewrites or drops.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid};
@@ -68,10 +68,20 @@ impl Change {
         self.files.is_empty()
     }
 
+    /// The folders in which something changes.
+    fn folders(&self) -> Vec<String> {
+        let folder =
+            |path: &RepoPath| path.as_str().rsplit_once('/').map(|(folder, _)| folder.to_owned());
+        let folders: BTreeSet<String> = self.files.keys().filter_map(folder).collect();
+        folders.into_iter().collect()
+    }
+
     /// Writes the trees of the changed paths, and no others; gives the root's.
     pub(super) fn tree(&self, tip: &Tip<'_>) -> Result<Oid, ResultsError> {
         let failed = |source| ResultsError::git("write the folders of the commit", source);
         let repository = tip.repository();
+        // libgit2 reads them, and cannot ask a server.
+        tip.expect(&self.folders());
         let empty;
         let base = if let Some(tree) = tip.tree() {
             tree

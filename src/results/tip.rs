@@ -1,10 +1,12 @@
 //! The newest commit of the results branch, to read.
 
+use std::collections::BTreeSet;
+
 use git2::{Blob, Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
 
 use super::error::ResultsError;
 use super::format::{self, Standing};
-use super::remote::Remote;
+use super::remote::{Below, Remote};
 use crate::record::shard::{self, Shard};
 
 /// Largest file that is read. A month of a thousand runs a day has less.
@@ -12,6 +14,9 @@ const FILE_MAX: usize = 128 << 20;
 /// Most files and folders, and the deepest, that are looked at where one run lies.
 const FILES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 64;
+
+/// So many objects are asked for in one command.
+pub(super) const ASKED_AT_ONCE: usize = 4000;
 
 /// The mode bits that tell a plain file from a link.
 pub(super) const KIND_BITS: i32 = 0o170_000;
@@ -100,16 +105,31 @@ impl<'r> Tip<'r> {
         match (self.repository.find_blob(id), self.remote) {
             (Ok(blob), _) => return Ok(blob),
             (Err(error), Some(remote)) if error.code() == ErrorCode::NotFound => {
-                remote.fetch_blobs(&[id])?;
+                remote.fetch_objects(&[id], Below::Nothing)?;
             }
             (Err(source), _) => return Err(unreadable(path, source)),
         }
         self.check_size(id, path)?;
-        self.repository.find_blob(id).map_err(|source| {
-            // All of a newer tip came, and that no longer holds it.
-            let moved = self.remote.is_some_and(Remote::is_whole);
-            if moved { ResultsError::Moved } else { unreadable(path, source) }
-        })
+        self.repository.find_blob(id).map_err(|source| self.gone(path, source))
+    }
+
+    /// A folder, which a server may have kept back.
+    fn folder(&self, id: Oid, path: &str) -> Result<Tree<'r>, ResultsError> {
+        match (self.repository.find_tree(id), self.remote) {
+            (Ok(tree), _) => return Ok(tree),
+            (Err(error), Some(remote)) if error.code() == ErrorCode::NotFound => {
+                remote.fetch_objects(&[id], Below::Nothing)?;
+            }
+            (Err(source), _) => return Err(unreadable(path, source)),
+        }
+        self.repository.find_tree(id).map_err(|source| self.gone(path, source))
+    }
+
+    /// What was asked for and did not come.
+    fn gone(&self, path: &str, source: git2::Error) -> ResultsError {
+        // All of a newer tip came, and that no longer holds it.
+        let moved = self.remote.is_some_and(Remote::is_whole);
+        if moved { ResultsError::Moved } else { unreadable(path, source) }
     }
 
     /// Whoever may write there may put a file of any size in the place of one of ours.
@@ -123,16 +143,71 @@ impl<'r> Tip<'r> {
         }
     }
 
-    /// Brings files that will be read, so that a server is asked once for all of them. What does
-    /// not come now is asked for again when it is read.
+    /// Brings files and folders that will be read, so that a server is asked for all of them at
+    /// once, as often as folders lie in each other. What does not come now is asked for again when
+    /// it is read.
     pub fn expect(&self, paths: &[String]) {
-        let id = |path: &String| match self.find(path) {
-            Ok(Found::File(id)) => Some(id),
-            _ => None,
-        };
-        if self.remote.is_some() {
-            self.fetch(&paths.iter().filter_map(id).collect::<Vec<_>>());
+        let Some(remote) = self.remote else { return };
+        let mut asked = BTreeSet::new();
+        loop {
+            let missing = paths.iter().filter_map(|path| self.first_missing(path));
+            let missing: Vec<Oid> = missing.filter(|id| asked.insert(*id)).collect();
+            if missing.is_empty() || remote.fetch_objects(&missing, Below::Nothing).is_err() {
+                break;
+            }
         }
+    }
+
+    /// The first on the way to a path that the repository does not hold.
+    fn first_missing(&self, path: &str) -> Option<Oid> {
+        let mut tree = self.tree.clone()?;
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let (id, kind, mode) = {
+                let entry = tree.get_name(part)?;
+                (entry.id(), entry.kind(), entry.filemode())
+            };
+            if kind != Some(ObjectType::Tree) {
+                let is_file = mode & KIND_BITS == PLAIN_FILE;
+                return (is_file && self.repository.find_blob(id).is_err()).then_some(id);
+            }
+            tree = match self.repository.find_tree(id) {
+                Ok(below) => below,
+                Err(_) => return Some(id),
+            };
+        }
+        None
+    }
+
+    /// Brings all folders, for those who walk through them.
+    pub(super) fn bring_folders(&self) {
+        let Some(remote) = self.remote else { return };
+        let mut asked = BTreeSet::new();
+        loop {
+            let missing = self.missing_folders();
+            let missing: Vec<Oid> = missing.into_iter().filter(|id| asked.insert(*id)).collect();
+            let is_refused = |some: &[Oid]| remote.fetch_objects(some, Below::Folders).is_err();
+            if missing.is_empty() || missing.chunks(ASKED_AT_ONCE).any(is_refused) {
+                break;
+            }
+        }
+    }
+
+    /// The folders that others name and the repository does not hold.
+    fn missing_folders(&self) -> BTreeSet<Oid> {
+        let mut missing = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<Tree<'r>> = self.tree.iter().cloned().collect();
+        while let Some(tree) = open.pop() {
+            for entry in tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree)) {
+                if seen.insert(entry.id()) {
+                    match self.repository.find_tree(entry.id()) {
+                        Ok(below) => open.push(below),
+                        Err(_) => _ = missing.insert(entry.id()),
+                    }
+                }
+            }
+        }
+        missing
     }
 
     /// Fetches those of the contents that the repository does not hold, in one go.
@@ -146,7 +221,7 @@ impl<'r> Tip<'r> {
         missing.dedup();
         if !missing.is_empty() {
             // Reading it says what is wrong.
-            let _ = remote.fetch_blobs(&missing);
+            let _ = remote.fetch_objects(&missing, Below::Nothing);
         }
     }
 
@@ -246,11 +321,7 @@ impl<'r> Tip<'r> {
             return Ok(Found::Nothing);
         };
         match entry.kind() {
-            Some(ObjectType::Tree) => self
-                .repository
-                .find_tree(entry.id())
-                .map(Found::Folder)
-                .map_err(|source| unreadable(path, source)),
+            Some(ObjectType::Tree) => self.folder(entry.id(), path).map(Found::Folder),
             Some(ObjectType::Blob) if entry.filemode() & KIND_BITS == PLAIN_FILE => {
                 Ok(Found::File(entry.id()))
             }

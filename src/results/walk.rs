@@ -6,13 +6,10 @@ use git2::{ObjectType, Oid, Tree};
 
 use super::error::ResultsError;
 use super::path::PARTS_MAX;
-use super::tip::{KIND_BITS, PLAIN_FILE, Tip};
+use super::tip::{ASKED_AT_ONCE, KIND_BITS, PLAIN_FILE, Tip};
 
 /// Most entries of a walk: a tree may name one folder again and again, and grow without bound.
 pub const ENTRIES_MAX: usize = 10_000_000;
-
-/// So many contents are asked for in one command.
-const BROUGHT_AT_ONCE: usize = 4000;
 
 /// The name of a file's content: equal contents have equal names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +61,7 @@ pub struct Walk {
 impl Tip<'_> {
     /// Everything that the tip holds.
     pub fn walk(&self) -> Walk {
+        self.bring_folders();
         let mut walk = Walk::default();
         let root = self.tree().cloned();
         let mut open: Vec<Open<'_>> =
@@ -120,7 +118,7 @@ impl Tip<'_> {
         let mut ids: Vec<Oid> = contents.map(|content| content.0).collect();
         ids.sort_unstable();
         ids.dedup();
-        for some in ids.chunks(BROUGHT_AT_ONCE) {
+        for some in ids.chunks(ASKED_AT_ONCE) {
             self.fetch(some);
         }
     }

@@ -12,7 +12,7 @@ use perftrail::model::secret::Secret;
 use perftrail::results::remote::{Connection, Credential, Refusal};
 use perftrail::results::{BRANCH, RemoteError, Results, ResultsError, Target};
 
-use crate::desk::{Desk, numbered};
+use crate::desk::{Desk, numbered, record};
 use crate::git_server::{READ_TOKEN, Server, Trouble, WRITE_TOKEN, git};
 
 fn connection(desk: &Desk, url: String, token: &str) -> Connection {
@@ -60,12 +60,13 @@ fn an_empty_server_takes_the_first_run_and_a_second_costs_little() {
     fs::write(bundle.join("log.txt.gz"), gzip(b"hello\n").expect("gzip")).expect("a log");
     let second = tries(&bundle, &options, 1).expect("published");
     assert!(second.is_whole() && second.notices.is_empty(), "{second:?}");
-    // The tip, then all files that are rewritten in one go, then the push.
+    // The tip, then folders with the files beside them, then all files that are rewritten, then the
+    // push.
     let posts: Vec<String> =
         server.take_requests().into_iter().filter(|line| line.starts_with("POST")).collect();
     let packs = posts.iter().filter(|line| line.ends_with("git-upload-pack")).count();
     // The first asks for the references, then for the objects.
-    assert_eq!((packs, posts.len()), (3, 4), "{posts:?}");
+    assert_eq!((packs, posts.len()), (4, 5), "{posts:?}");
     server.git(&["fsck", "--strict", "--full"]);
     assert_eq!(server.git(&["rev-list", "--count", "results"]), "2");
     assert_eq!(server.git(&["show", "results:index/2026-11.jsonl"]).lines().count(), 2);
@@ -77,6 +78,28 @@ fn an_empty_server_takes_the_first_run_and_a_second_costs_little() {
     let run =
         perftrail::app::runs::find("latest", Some(&results), &Judging::default()).expect("a run");
     assert_eq!(run.log_tail.as_deref(), Ok("hello\n"));
+}
+
+/// Of the same commit, so that the folders on the way to the second are there.
+#[test]
+fn folders_that_did_not_come_are_asked_for() {
+    for trees in ["true", "false"] {
+        let (desk, server) = (Desk::new(), Server::start());
+        server.git(&["config", "uploadpackfilter.tree.allow", trees]);
+        let options = options(&desk, &server);
+        let first = record(|_| {});
+        let second = record(|record| record.run.id = "schedule-7-1-simulation".to_owned());
+        tries(&desk.bundle("1", &first), &options, 1).expect("published");
+        let again = tries(&desk.bundle("2", &second), &options, 1).expect("published");
+        assert_eq!(again.runs[0].outcome, Outcome::Added, "{again:?}");
+        server.git(&["fsck", "--strict", "--full"]);
+        let listed = server.git(&["ls-tree", "-r", "--name-only", "results", "runs"]);
+        assert_eq!(listed.matches("/stats.json").count(), 2, "{listed}");
+        // Who walks through all of it gets every folder.
+        let results = Results::open(&options.to, BRANCH).expect("opened");
+        let checked = perftrail::app::fsck::check(&results, &options.pages).expect("checked");
+        assert!(checked.is_clean() && checked.runs == 2, "{checked:?}");
+    }
 }
 
 #[test]

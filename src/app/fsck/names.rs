@@ -6,14 +6,12 @@ use std::collections::HashMap;
 use super::finding::told;
 use super::{Checked, Fault};
 use crate::analysis::judging::JUDGING_FILE;
+use crate::record::layout::RUNS_DIR;
 use crate::record::shard::{INDEX_DIR, month_of};
 use crate::report::landing::{TRENDS_DIR, is_trend};
 use crate::results::format::FORMAT_FILE;
 use crate::results::path::{PathError, RepoPath};
 use crate::results::walk::{Entry, EntryKind, Walk};
-
-/// The folder of the runs.
-pub(super) const RUNS_DIR: &str = "runs";
 
 pub(super) fn check(walk: &Walk, checked: &mut Checked) {
     let mut siblings = Siblings::default();

@@ -15,7 +15,7 @@ use crate::app::publish::remake::remade;
 use crate::app::publish::{Pages, landing};
 use crate::app::verdict;
 use crate::record::index::Line;
-use crate::record::layout::RECORD_FILE;
+use crate::record::layout::{RECORD_FILE, RUNS_DIR};
 use crate::record::read;
 use crate::record::shard::shard_path;
 use crate::results::change::Change;
@@ -99,7 +99,7 @@ fn damage_of(walk: &Walk) -> Option<(String, String)> {
         return Some(("/".to_owned(), "it holds more entries than are looked at".to_owned()));
     }
     walk.entries.iter().find_map(|entry| match &entry.kind {
-        EntryKind::LostFolder(why) if is_in(&entry.path, super::names::RUNS_DIR) => {
+        EntryKind::LostFolder(why) if is_in(&entry.path, RUNS_DIR) => {
             Some((super::finding::visible(&entry.path), why.clone()))
         }
         _ => None,

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use super::files::check_files;
 use super::finding::{told, visible};
-use super::names::{RUNS_DIR, is_in};
+use super::names::is_in;
 use super::{Checked, Fault, Shards};
 use crate::model::names::CommitSha;
 use crate::model::text::shown;
 use crate::record::Record;
 use crate::record::index::Line;
-use crate::record::layout::{FILES_DIR, PAGE_FILE, RAW_DIR, README_FILE, RECORD_FILE};
+use crate::record::layout::{FILES_DIR, PAGE_FILE, RAW_DIR, README_FILE, RECORD_FILE, RUNS_DIR};
 use crate::record::read::{self, ReadRecord};
 use crate::results::tip::Tip;
 use crate::results::walk::{ContentId, EntryKind, Walk};

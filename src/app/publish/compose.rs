@@ -18,9 +18,9 @@ use crate::config::layout::Filling;
 use crate::model::names::CommitSha;
 use crate::model::status::Identity;
 use crate::record::index::{Line, PATH_MAX, key_of};
-use crate::record::layout::{RECORD_FILE, start_of};
+use crate::record::layout::{RECORD_FILE, RUNS_DIR, start_of};
 use crate::record::read::ReadRecord;
-use crate::record::shard::shard_path;
+use crate::record::shard::{INDEX_DIR, shard_path};
 use crate::report::landing::{TRENDS_DIR, drawings_of, job_page_path};
 use crate::results::change::Change;
 use crate::results::format::{self, FORMAT_FILE, Standing};
@@ -140,6 +140,8 @@ impl Composer<'_> {
             JUDGING_FILE.to_owned(),
             landing::readme_path(tip)?,
         ];
+        let folders = [INDEX_DIR, RUNS_DIR, TRENDS_DIR].map(str::to_owned);
+        tip.expect(&[&paths[..], &folders].concat());
         let drawn = tip.list(TRENDS_DIR)?.into_iter();
         let drawn: Vec<String> =
             drawn.map(|entry| format!("{TRENDS_DIR}/{}", entry.name)).collect();
@@ -148,6 +150,8 @@ impl Composer<'_> {
             let record = &candidate.bundle.record.record;
             let run = &record.run;
             paths.push(job_page_path(&run.job));
+            // A path that cannot be used is told where the run is placed.
+            paths.extend(self.path_of(&candidate.bundle.record).map(|path| path.to_string()));
             let start = drawings_of(&run.job, &key_of(record));
             paths.extend(drawn.iter().filter(|path| path.starts_with(&start)).cloned());
             let times = [run.started.unwrap_or(run.planned), run.planned];

@@ -1,9 +1,10 @@
 //! A results repository on a server.
 //!
-//! The git program carries the traffic: it fetches the tip of the branch without the content of
-//! files (`--depth 1 --filter=blob:none`), later the few files that are rewritten, and pushes what
-//! libgit2 wrote into the repository of a [`Workspace`]. So a publish costs what it changes, not
-//! what there is. A server that knows no filter sends all of the tip, which works too.
+//! The git program carries the traffic: it fetches the tip of the branch with its root folder alone
+//! (`--depth 1 --filter=tree:1`), later the few folders on the way to what is added and the few files
+//! that are rewritten, and pushes what libgit2 wrote into the repository of a [`Workspace`]. So a
+//! publish costs what it changes, not what there is. From a server that refuses this filter all
+//! folders come (`--filter=blob:none`); one that knows no filter sends all of the tip, which works too.
 
 mod program;
 mod refusal;
@@ -11,6 +12,7 @@ mod workspace;
 
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -136,10 +138,29 @@ pub(super) struct Remote {
     git: Git,
     url: String,
     branch: String,
-    /// The server lets nobody ask for single files, so all of the tip is fetched.
-    is_whole: Cell<bool>,
+    comes: Cell<Comes>,
     /// Dropped last: it holds the repository.
     workspace: Workspace,
+}
+
+/// What of a tip comes with its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comes {
+    /// The root folder; everything below is asked for.
+    Root,
+    /// All folders, for the server refuses to leave them out; files are asked for.
+    Folders,
+    /// Everything, for the server lets nobody ask for single files.
+    Everything,
+}
+
+/// What comes with a folder that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    /// Nothing.
+    Nothing,
+    /// All folders below it.
+    Folders,
 }
 
 /// How a push ended that was not refused.
@@ -172,7 +193,7 @@ impl Remote {
             .map_err(|source| ResultsError::git("make the publisher's workspace", source))?;
         let git = Git::new(connection, &workspace, folder).map_err(at)?;
         let (url, branch) = (connection.url.clone(), branch.to_owned());
-        let remote = Self { git, url, branch, is_whole: Cell::new(false), workspace };
+        let remote = Self { git, url, branch, comes: Cell::new(Comes::Root), workspace };
         remote.check_version()?;
         Ok(remote)
     }
@@ -190,11 +211,15 @@ impl Remote {
 
     /// Whether all of the tip is fetched, for the server gives no single files.
     pub(super) fn is_whole(&self) -> bool {
-        self.is_whole.get()
+        self.comes.get() == Comes::Everything
     }
 
     fn check_version(&self) -> Result<(), ResultsError> {
         let answer = self.run(&["version"])?;
+        if !answer.is_success {
+            let source = io::Error::other(format!("`git version` fails: {}", answer.said.trim()));
+            return Err(RemoteError::Program { source }.into());
+        }
         let found = answer.stdout.trim().trim_start_matches("git version ").to_owned();
         let mut numbers = found.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
         let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -204,9 +229,14 @@ impl Remote {
         Ok(())
     }
 
-    /// Brings the newest commit of the branch, with its folders and without files.
+    /// Brings the newest commit of the branch, with its root folder and without files.
     pub(super) fn refresh(&self, repository: &Repository) -> Result<(), ResultsError> {
-        let answer = self.fetch_tip(&[])?;
+        let mut answer = self.fetch_tip(&[])?;
+        let is_refused = !answer.is_success && answer.said.contains("filter");
+        if is_refused && self.comes.get() == Comes::Root {
+            self.comes.set(Comes::Folders);
+            answer = self.fetch_tip(&[])?;
+        }
         if answer.is_success {
             return Ok(());
         }
@@ -223,23 +253,32 @@ impl Remote {
 
     fn fetch_tip(&self, config: &[&str]) -> Result<Answer, ResultsError> {
         let spec = format!("+refs/heads/{}:{TIP}", self.branch);
-        let filter = if self.is_whole.get() { "--no-filter" } else { "--filter=blob:none" };
+        let filter = match self.comes.get() {
+            Comes::Root => "--filter=tree:1",
+            Comes::Folders => "--filter=blob:none",
+            Comes::Everything => "--no-filter",
+        };
         let options = [&["--depth=1", filter], FETCH, &["origin", &spec]].concat();
         self.run(&[config, &["fetch"], &options].concat())
     }
 
-    /// Brings the content of files, in one go.
+    /// Brings the content of files, and folders, in one go.
     ///
     /// Servers of the older protocol may filter and yet refuse to be asked for single files, as
     /// over SSH where nobody lets the newer one through: from them all of the tip is fetched, once.
-    pub(super) fn fetch_blobs(&self, ids: &[Oid]) -> Result<(), ResultsError> {
+    pub(super) fn fetch_objects(&self, ids: &[Oid], below: Below) -> Result<(), ResultsError> {
         let ids: Vec<String> = ids.iter().map(Oid::to_string).collect();
         let wanted: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let options = [&["--filter=blob:none"], FETCH, &["origin"], &wanted].concat();
+        let filter = match (below, self.comes.get()) {
+            // What is named comes whatever the filter says.
+            (Below::Nothing, Comes::Root) => "--filter=tree:0",
+            _ => "--filter=blob:none",
+        };
+        let options = [&[filter], FETCH, &["origin"], &wanted].concat();
         let mut answer = self.run(&[ANEW, &["fetch"], &options].concat())?;
         let is_forbidden = answer.said.contains("unadvertised object");
         if !answer.is_success && is_forbidden {
-            if self.is_whole.replace(true) {
+            if self.comes.replace(Comes::Everything) == Comes::Everything {
                 return Err(ResultsError::Moved);
             }
             answer = self.fetch_tip(ANEW)?;
