@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::model::{Frame, FrameKind, Measured, Origin, Profile, Weight};
+use super::super::model::{Frame, FrameKind, FunctionKey, Measured, Origin, Profile, Weight};
+use super::charged::charged;
 use super::functions::{FunctionCost, functions};
 use crate::model::metric::Unit;
 
@@ -111,6 +112,28 @@ impl Change {
     }
 }
 
+/// What changed in what an own function costs with all that it calls outside the project.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Charge {
+    /// Its name.
+    pub function: String,
+    /// Its file.
+    pub file: String,
+    /// The line it is defined on in the second profile, else in the first; 0 where not known.
+    pub line: u32,
+    /// What it is charged with.
+    pub spent: Pair,
+    /// A change below this is noise; `null` where the counts behind it are not known.
+    pub noise: Option<f64>,
+}
+
+impl Charge {
+    /// Whether it changed by more than noise; for numbers without a known noise any change does.
+    pub fn is_beyond_noise(&self) -> bool {
+        self.spent.change().abs() > self.noise.unwrap_or(0.0)
+    }
+}
+
 /// What changed between two profiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
@@ -120,6 +143,9 @@ pub struct Difference {
     pub sum: Pair,
     /// The functions, the greatest change of what they spent themselves first.
     pub functions: Vec<Change>,
+    /// The project's own functions with what they call outside of it, the greatest change first;
+    /// empty where a side does not tell who called whom.
+    pub charged: Vec<Charge>,
     /// What may mislead: one sentence each.
     pub notices: Vec<String>,
 }
@@ -160,8 +186,42 @@ pub fn difference(before: &Profile, after: &Profile) -> Result<Difference, Incom
         weight: after.weights[at_after].clone(),
         sum: Pair { before: before.sum(at_before), after: after.sum(at_after) },
         functions: changes,
+        charged: charges(sides, per_sample),
         notices: notices(before, after),
     })
+}
+
+fn charges(sides: [(&Profile, usize); 2], per_sample: [Option<f64>; 2]) -> Vec<Charge> {
+    let [Some(before), Some(after)] = sides.map(|(profile, weight)| charged(profile, weight))
+    else {
+        return Vec::new();
+    };
+    let mut pairs: HashMap<FunctionKey<'_>, (&Frame, Pair)> = HashMap::new();
+    for (side, (profile, _), costs) in [(0, sides[0], before), (1, sides[1], after)] {
+        for (frame, cost) in costs {
+            let frame = &profile.frames[frame as usize];
+            let pair = pairs.entry(frame.key()).or_insert((frame, Pair::default()));
+            pair.0 = frame;
+            *(if side == 0 { &mut pair.1.before } else { &mut pair.1.after }) += cost;
+        }
+    }
+    let mut charges: Vec<Charge> = pairs
+        .into_values()
+        .map(|(frame, spent)| Charge {
+            function: frame.function.clone(),
+            file: frame.file.clone(),
+            line: frame.line,
+            spent,
+            noise: noise(spent, per_sample),
+        })
+        .collect();
+    charges.sort_by(|one, other| {
+        let size = |charge: &Charge| charge.spent.change().abs();
+        size(other)
+            .total_cmp(&size(one))
+            .then_with(|| (&one.file, &one.function).cmp(&(&other.file, &other.function)))
+    });
+    charges
 }
 
 /// The places of the first weight that both have.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::plain;
 use crate::model::metric::{BUILT_IN, Unit};
 use crate::profile::model::{Profile, Weight};
-use crate::profile::view::difference::{Change, Difference, Pair, difference};
+use crate::profile::view::difference::{Change, Charge, Difference, Pair, difference};
 use crate::record::{FileRole, Metric, Record};
 
 pub use page::{markdown, page};
@@ -102,6 +102,9 @@ pub struct Told {
     pub notices: Vec<String>,
     /// The functions that are told, the greatest change first.
     pub functions: Vec<Noted>,
+    /// The project's own functions that changed, with what they call outside of it; empty where
+    /// a side does not tell who called whom.
+    pub charged: Vec<Charge>,
     /// How many functions changed by less than noise, or by next to nothing.
     pub quiet: usize,
     /// How many changed by more and are not told.
@@ -305,11 +308,25 @@ fn told(
     worse: &mut Vec<String>,
     ignored: &mut Vec<String>,
 ) -> Told {
-    let Difference { weight, sum, functions, notices } = difference;
+    let Difference { weight, sum, functions, mut charged, notices } = difference;
     let least = SHARE_MIN * sum.before.max(sum.after);
     let counts = |change: &Change| change.is_beyond_noise() && change.own.change().abs() >= least;
-    let mut told =
-        Told { weight, sum, notices, functions: Vec::new(), quiet: 0, left_out: 0, hidden: 0 };
+    charged.retain(|charge| {
+        charge.is_beyond_noise()
+            && charge.spent.change().abs() >= least
+            && !rules.hides(&charge.file, &charge.function)
+    });
+    charged.truncate(FUNCTIONS_MAX);
+    let mut told = Told {
+        weight,
+        sum,
+        notices,
+        functions: Vec::new(),
+        charged,
+        quiet: 0,
+        left_out: 0,
+        hidden: 0,
+    };
     for change in functions {
         if !counts(&change) {
             told.quiet += 1;

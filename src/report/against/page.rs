@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::icicle::{self, Icicle};
-use super::text::{remark, rest};
-use super::{Findings, Moved, Noted, Pairing, Side};
+use super::text::{CHARGED, place, remark, rest, share_of};
+use super::{Findings, Moved, Noted, Pairing, Side, Told};
 use crate::model::quantity;
+use crate::profile::view::difference::Charge;
 use crate::report::engine::{Engine, Language};
 use crate::report::markdown::{self, Part};
 use crate::report::view::cell::{number, text};
@@ -95,12 +96,40 @@ fn functions(findings: &Findings) -> Section {
         match table_of(pairing) {
             Some((table, sentences)) => {
                 lead.extend(sentences);
+                tables.extend(
+                    pairing
+                        .difference
+                        .as_ref()
+                        .and_then(|told| own_functions(told, &pairing.label)),
+                );
                 tables.push(table);
             }
             None => lead.push(format!("{}: not compared: {}.", pairing.label, pairing.why)),
         }
     }
     Section::new("functions", "Functions", lead, tables)
+}
+
+/// The project's own functions, with what they call outside of it.
+fn own_functions(told: &Told, label: &str) -> Option<Table> {
+    let row = |charge: &Charge| {
+        vec![
+            Cell::code(&charge.function),
+            Cell::code(&place(charge)),
+            Cell::number(amount(charge.spent.before, &told.weight.unit)),
+            Cell::number(amount(charge.spent.after, &told.weight.unit)),
+            Cell::number(share_of(charge.spent, told.sum.before)),
+        ]
+    };
+    let columns = [
+        text("Function"),
+        text("Where"),
+        number("Before"),
+        number("After"),
+        number("Of all before"),
+    ];
+    let caption = format!("{label}: {}", CHARGED.to_lowercase());
+    (!told.charged.is_empty()).then(|| Table::new(caption, &columns, told.charged.iter().map(row)))
 }
 
 fn table_of(pairing: &Pairing) -> Option<(Table, Vec<String>)> {
@@ -116,7 +145,6 @@ fn table_of(pairing: &Pairing) -> Option<(Table, Vec<String>)> {
         let change = &noted.change;
         let by = change.own.change();
         let sign = if by < 0.0 { '\u{2212}' } else { '+' };
-        let share = if told.sum.before > 0.0 { by.abs() / told.sum.before } else { 0.0 };
         let place = if change.file.is_empty() { &change.module } else { &change.file };
         let total = change.total.map_or_else(
             || Cell::absent("not known"),
@@ -132,7 +160,7 @@ fn table_of(pairing: &Pairing) -> Option<(Table, Vec<String>)> {
             Cell::number(amount(change.own.before, &weight.unit)),
             Cell::number(amount(change.own.after, &weight.unit)),
             Cell::number(format!("{sign}{}", amount(by.abs(), &weight.unit))),
-            Cell::number(format!("{sign}{:.1} %", share * 100.0)),
+            Cell::number(share_of(change.own, told.sum.before)),
             total,
             Cell::text(if remark.is_empty() { "changed" } else { &remark }),
         ]

@@ -66,9 +66,7 @@ impl FunctionRules {
         let mut said = Said::Nothing;
         let mut limit = None;
         for rule in self.rules.iter().filter(|rule| rule.fits(place, &change.function)) {
-            let is_shown =
-                rule.show.is_empty() || rule.show.iter().any(|glob| glob.is_match(place));
-            if !is_shown || rule.hide.iter().any(|glob| glob.is_match(place)) {
+            if rule.hides(place) {
                 return Said::Hidden;
             }
             let most = change.own.before.max(change.own.after);
@@ -84,6 +82,11 @@ impl FunctionRules {
             Some(limit) if is_beyond(&limit, change) => Said::Worse(words(&limit, unit)),
             _ => said,
         }
+    }
+
+    /// Whether a function is not to be shown.
+    pub(super) fn hides(&self, file: &str, function: &str) -> bool {
+        self.rules.iter().any(|rule| rule.fits(file, function) && rule.hides(file))
     }
 
     /// The reason, while it holds.
@@ -102,6 +105,11 @@ impl Rule {
         self.matches
             .as_ref()
             .is_none_or(|(file, name)| file.is_match(place) && name.is_match(function))
+    }
+
+    fn hides(&self, place: &str) -> bool {
+        let is_shown = self.show.is_empty() || self.show.iter().any(|glob| glob.is_match(place));
+        !is_shown || self.hide.iter().any(|glob| glob.is_match(place))
     }
 }
 

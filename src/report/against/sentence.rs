@@ -9,6 +9,8 @@ use crate::profile::view::difference::Change;
 const FLAT: f64 = 0.02;
 /// From this ratio on a count is told as so many times.
 const TIMES: f64 = 1.5;
+/// A function that moved by less of all is not in the sentence.
+const SHARE_MIN: f64 = 0.01;
 /// Most functions in the sentence.
 const FUNCTIONS: usize = 3;
 /// Metrics that explain, with the words for them.
@@ -42,7 +44,8 @@ pub(super) fn explain(metrics: &[Moved], profiles: &[Pairing]) -> String {
     if causes.is_empty() { format!("{start}.") } else { format!("{start}: {}.", causes.join(", ")) }
 }
 
-/// The functions whose own time moved most, as shares of all that was spent before.
+/// The functions that moved most, as shares of all that was spent before: the project's own with
+/// what they call outside of it, or else whichever by what they spent themselves.
 fn functions(profiles: &[Pairing]) -> Vec<String> {
     let of = |pairing: &Pairing| -> Vec<(f64, String)> {
         let Some(told) = &pairing.difference else { return Vec::new() };
@@ -50,13 +53,15 @@ fn functions(profiles: &[Pairing]) -> Vec<String> {
         if !matches!(weight.unit, Unit::Seconds | Unit::Bytes | Unit::Count) || sum <= 0.0 {
             return Vec::new();
         }
-        let share = |change: &Change| change.own.change() / sum;
-        told.functions
+        let own = told.charged.iter().map(|one| (one.spent.change() / sum, &one.function));
+        let any = told
+            .functions
             .iter()
-            .map(|noted| &noted.change)
-            .filter(|change| share(change).abs() >= 0.01)
-            .map(|change| (share(change), plain::line(&change.function, 80)))
-            .collect()
+            .map(|noted| (noted.change.own.change() / sum, &noted.change.function));
+        let named = |(share, name): (f64, &String)| (share, plain::line(name, 80));
+        let counts = |(share, _): &(f64, &String)| share.abs() >= SHARE_MIN;
+        let own: Vec<_> = own.filter(counts).map(named).collect();
+        if own.is_empty() { any.filter(counts).map(named).collect() } else { own }
     };
     let mut all: Vec<(f64, String)> = profiles.first().map(of).unwrap_or_default();
     all.truncate(FUNCTIONS);

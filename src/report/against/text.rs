@@ -6,9 +6,12 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 use super::{Findings, Moved, Noted, Pairing, Told};
 use crate::model::quantity;
-use crate::profile::view::difference::Presence;
+use crate::profile::view::difference::{Charge, Pair, Presence};
 use crate::report::plain;
 use crate::report::view::amount;
+
+/// What the functions of the project are listed under.
+pub(super) const CHARGED: &str = "The project's functions with what they call outside of it";
 
 /// Changes of metrics below this share are not listed.
 const LISTED_MIN: f64 = 0.01;
@@ -83,6 +86,7 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
     for notice in &told.notices {
         let _ = writeln!(text, "\nCareful: {}", plain::line(notice, 300));
     }
+    own_functions(text, told, &pairing.label, width);
     if told.functions.is_empty() {
         let _ = writeln!(
             text,
@@ -91,18 +95,15 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
         );
         return;
     }
-    let sum = told.sum.before;
     let row = |noted: &Noted| {
         let change = &noted.change;
-        let share = if sum > 0.0 { change.own.change() / sum } else { 0.0 };
-        let sign = if share < 0.0 { '\u{2212}' } else { '+' };
         let place = if change.file.is_empty() { &change.module } else { &change.file };
         vec![
             plain::line(&change.function, 80),
             plain::line(place, 60),
             amount(change.own.before, &weight.unit),
             amount(change.own.after, &weight.unit),
-            format!("{sign}{:.1} %", share.abs() * 100.0),
+            share_of(change.own, told.sum.before),
             remark(noted),
         ]
     };
@@ -111,6 +112,40 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
     let head = [title.as_str(), "Where", "Self before", "Self after", "Of all before", ""];
     let _ = writeln!(text, "\n{}", table(&head, rows, width));
     let _ = writeln!(text, "{}", rest(told));
+}
+
+/// The project's own functions, with what they call outside of it.
+fn own_functions(text: &mut String, told: &Told, label: &str, width: u16) {
+    if told.charged.is_empty() {
+        return;
+    }
+    let row = |charge: &Charge| {
+        vec![
+            plain::line(&charge.function, 80),
+            place(charge),
+            amount(charge.spent.before, &told.weight.unit),
+            amount(charge.spent.after, &told.weight.unit),
+            share_of(charge.spent, told.sum.before),
+            String::new(),
+        ]
+    };
+    let title = format!("{CHARGED}, {label}");
+    let head = [title.as_str(), "Where", "Before", "After", "Of all before", ""];
+    let rows = told.charged.iter().map(row).collect();
+    let _ = writeln!(text, "\n{}", table(&head, rows, width));
+}
+
+/// `model.py:12`.
+pub(super) fn place(charge: &Charge) -> String {
+    let file = plain::line(&charge.file, 60);
+    if charge.line == 0 { file } else { format!("{file}:{}", charge.line) }
+}
+
+/// A change as a share of all that was spent before.
+pub(super) fn share_of(pair: Pair, sum: f64) -> String {
+    let share = if sum > 0.0 { pair.change() / sum } else { 0.0 };
+    let sign = if share < 0.0 { '\u{2212}' } else { '+' };
+    format!("{sign}{:.1} %", share.abs() * 100.0)
 }
 
 /// What stands beside a function: whether it is new or gone, and what a rule says.
