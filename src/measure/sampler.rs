@@ -57,8 +57,8 @@ pub(super) fn run(shared: &Shared, options: &MeterOptions) {
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// Time between two looks at how long threads waited for a CPU.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
-/// A sweep waits for this many times the last one's cost: at most 1 % of a core.
-const SWEEP_REST: u32 = 100;
+/// A sweep waits for this many times the last one's cost: at most 0.8 % of a core.
+const SWEEP_REST: u32 = 125;
 /// Threads whose wait for a CPU is read, at most.
 const THREADS_MAX: usize = 256;
 
@@ -69,13 +69,13 @@ pub(super) fn run_pss(shared: &Arc<Shared>) {
     let mut allowed_at = sweep_at;
     let mut queue = RunQueue::default();
     let mut queue_at = sweep_at + QUEUE_EVERY;
+    let mut cpu = thread_cpu();
     while !shared.sleep_until_grown(sweep_at.min(queue_at).max(allowed_at)) {
         // Whoever is woken because memory has grown rests all the same.
         if shared.sleep_until(allowed_at) {
             break;
         }
         let now = Instant::now();
-        let before = thread_cpu();
         let grown = lock(&shared.samples).has_grown();
         if grown || sweep_at <= now {
             sweep(shared);
@@ -84,7 +84,8 @@ pub(super) fn run_pss(shared: &Arc<Shared>) {
             queue.read(shared);
             queue_at = now + QUEUE_EVERY;
         }
-        let cpu = thread_cpu();
+        // From sweep to sweep, so that falling asleep and waking up count.
+        let before = std::mem::replace(&mut cpu, thread_cpu());
         lock(&shared.samples).pss.cpu = cpu;
         allowed_at = now + Duration::from_secs_f64(cpu - before) * SWEEP_REST;
     }
