@@ -50,6 +50,8 @@ pub enum From {
 pub struct Done {
     /// The new commit; `None` where it was accepted before.
     pub commit: Option<String>,
+    /// The reason that stands, of who gave it first.
+    pub because: String,
     /// What begins the level, for people.
     pub since: String,
 }
@@ -125,17 +127,29 @@ pub fn accept(
         author: wish.author.clone(),
         date: TimeZone::UTC.to_datetime(now).date(),
     };
-    let mut damaged = None;
+    let (mut damaged, mut because) = (None, accepted.because.clone());
     let commit =
         results.commit(now, patience, |tip| match compose(tip, &accepted, &since, pages) {
-            Ok(proposal) => Ok(proposal),
+            Ok(Composed::New(proposal)) => Ok(Some(proposal)),
+            Ok(Composed::Stands(reason)) => {
+                because = reason;
+                Ok(None)
+            }
             Err(AcceptError::Results(error)) => Err(error),
             Err(other) => {
                 damaged = Some(other);
                 Ok(None)
             }
         })?;
-    damaged.map_or(Ok(Done { commit, since }), Err)
+    damaged.map_or(Ok(Done { commit, because, since }), Err)
+}
+
+/// What becomes of a wish at one tip.
+enum Composed {
+    /// It is written down.
+    New(Proposal),
+    /// It was accepted before, for this reason.
+    Stands(String),
 }
 
 fn compose(
@@ -143,15 +157,15 @@ fn compose(
     accepted: &Accepted,
     since: &str,
     pages: &Pages,
-) -> Result<Option<Proposal>, AcceptError> {
+) -> Result<Composed, AcceptError> {
     let bytes = tip.read(EPOCHS_FILE)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let same = |other: &Accepted| {
         (&other.metric, &other.job, &other.commit, other.pull_request)
             == (&accepted.metric, &accepted.job, &accepted.commit, accepted.pull_request)
     };
-    if Epochs::parse(&text)?.accepted.iter().any(same) {
-        return Ok(None);
+    if let Some(before) = Epochs::parse(&text)?.accepted.into_iter().find(same) {
+        return Ok(Composed::Stands(before.because));
     }
     let text = with(&text, accepted);
     let epochs = Epochs::parse(&text)?.list();
@@ -164,7 +178,7 @@ fn compose(
         put_landing(tip, landing, &mut change)?;
     }
     let message = format!("Accept {} since {since}\n", accepted.metric);
-    Ok(Some(Proposal { change, message }))
+    Ok(Composed::New(Proposal { change, message }))
 }
 
 fn or_nearest(name: Option<&str>) -> String {

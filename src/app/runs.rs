@@ -188,7 +188,7 @@ pub enum FindError {
 }
 
 /// Finds the run `name`: a bundle's folder or a folder that holds one bundle, a path in the
-/// results repository, `<sha prefix>[/<job>]`, or `latest[~N]`. `results` is `None` where there is
+/// results repository, `<sha prefix>[/<job>]`, or `latest[~N][/<job>]`. `results` is `None` where there is
 /// no results repository, which leaves bundles. `judging` tells how its numbers are judged.
 ///
 /// # Errors
@@ -198,8 +198,7 @@ pub fn find(
     results: Option<&Results>,
     judging: &Judging,
 ) -> Result<FoundRun, FindError> {
-    let steps = steps_back(name);
-    if steps.is_none() && Path::new(name).is_dir() {
+    if steps_back(name).is_none() && Path::new(name).is_dir() {
         return from_bundle(name, results, judging);
     }
     let Some(results) = results else {
@@ -221,9 +220,10 @@ pub(super) fn locate(
     index: &mut Index<'_, '_>,
 ) -> Result<String, FindError> {
     let no_run = |why: &str| FindError::NoRun { name: name.to_owned(), why: why.to_owned() };
-    if let Some(steps) = steps_back(name) {
-        let line = nth(index, steps)?;
-        let line = line.ok_or_else(|| no_run("the results repository has not so many runs"))?;
+    if let Some((steps, job)) = steps_back(name) {
+        let line = nth(index, steps, job)?;
+        let line =
+            line.ok_or_else(|| no_run("the results repository has not so many such runs"))?;
         return Ok(line.path);
     }
     let path = name.trim_end_matches('/');
@@ -238,21 +238,30 @@ pub(super) fn locate(
     }
 }
 
-/// `latest` is 0, `latest~N` is N.
-fn steps_back(name: &str) -> Option<usize> {
+/// `latest` is 0, `latest~N` is N; a job behind `/` counts its runs alone.
+fn steps_back(name: &str) -> Option<(usize, Option<&str>)> {
+    let (name, job) = match name.split_once('/') {
+        Some((name, job)) => (name, Some(job)),
+        None => (name, None),
+    };
     match name.strip_prefix("latest")? {
-        "" => Some(0),
-        rest => rest.strip_prefix('~')?.parse().ok(),
+        "" => Some((0, job)),
+        rest => Some((rest.strip_prefix('~')?.parse().ok()?, job)),
     }
 }
 
-/// The run `steps` before the newest.
-fn nth(index: &mut Index<'_, '_>, mut steps: usize) -> Result<Option<Line>, ResultsError> {
+/// The run `steps` before the newest, of a job or of all.
+fn nth(
+    index: &mut Index<'_, '_>,
+    mut steps: usize,
+    job: Option<&str>,
+) -> Result<Option<Line>, ResultsError> {
     for month in index.months().to_vec() {
+        let is_meant = |line: &&Line| job.is_none_or(|job| line.job == job);
         let shard = index.shard(&month)?;
-        let count = shard.lines().count();
+        let count = shard.lines().filter(is_meant).count();
         if steps < count {
-            return Ok(shard.lines().rev().nth(steps).cloned());
+            return Ok(shard.lines().rev().filter(is_meant).nth(steps).cloned());
         }
         steps -= count;
     }

@@ -97,7 +97,7 @@ pub enum ReadError {
     },
     /// The record was changed after its run had finished it.
     #[error(
-        "{}: the record says that its digest is {said}, and its content has {found}; it was changed after the run",
+        "{}: the record says that its digest is {said}, and its content has {found}; it was changed after the run, and is not published; restore the file, or run the job again",
         path.display()
     )]
     Digest {
@@ -109,7 +109,7 @@ pub enum ReadError {
         found: String,
     },
     /// A finished record without a digest was not written by perftrail.
-    #[error("{}: the record of a finished run has no digest", path.display())]
+    #[error("{}: the record of a finished run has no digest: it was changed after the run, or something else wrote it; run the job again", path.display())]
     NoDigest {
         /// The record's path.
         path: PathBuf,

@@ -78,8 +78,10 @@ impl BundleWriter {
             Err(source) => return Err(WriteError::Output { path: folder, source }),
         }
         let bundle = Self { folder, redactor };
-        // A full disk at the start is told by the first real write; the reserve is only a help.
-        let _ = fs::write(bundle.folder.join(RESERVE_FILE), vec![1_u8; RESERVE_BYTES]);
+        // The reserve is only a help: where it does not fit, the record still may.
+        if fs::write(bundle.folder.join(RESERVE_FILE), vec![1_u8; RESERVE_BYTES]).is_err() {
+            bundle.release_reserve();
+        }
         Ok(bundle)
     }
 

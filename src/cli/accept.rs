@@ -11,6 +11,7 @@ use crate::app::publish::retry::Retry;
 use crate::app::watch::Watch;
 use crate::github::RealPause;
 use crate::model::names::is_metric_name;
+use crate::model::text::visible;
 use crate::plan::Plan;
 use crate::results::Results;
 use crate::source::git;
@@ -67,10 +68,15 @@ fn carry_out(
         AcceptError::Results(_) => Failure::new(ExitCode::NotPublished, &error),
         _ => usage(&error),
     })?;
-    let since = done.since;
+    let since = done.since.as_str();
     screen.say(&match done.commit {
         Some(commit) => format!("{} is accepted since {since}: commit {commit}", wish.metric),
-        None => format!("{} was accepted since {since} before", wish.metric),
+        None => format!(
+            "{} was accepted since {since} before, because: {}; nothing is changed. To give another \
+             reason, edit epochs.toml in the results repository",
+            wish.metric,
+            visible(&done.because)
+        ),
     });
     Ok(ExitCode::Done as u8)
 }

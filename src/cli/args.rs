@@ -301,7 +301,7 @@ pub struct ImportFilesArgs {
 /// `perftrail report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A bundle's folder, a path in the results repository, `<sha prefix>[/<job>]`, or `latest[~N]`
+    /// A bundle's folder, a path in the results repository, `<sha prefix>[/<job>]`, or `latest[~N][/<job>]`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// Lay the run on this one: what changed, function by function
@@ -324,7 +324,7 @@ pub struct ReportArgs {
 /// `perftrail compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run: a path in the results repository, `<sha prefix>[/<job>]`, `latest[~N]`, or a
+    /// The first run: a path in the results repository, `<sha prefix>[/<job>]`, `latest[~N][/<job>]`, or a
     /// bundle's folder
     #[arg(value_name = "A")]
     pub before: String,
@@ -355,7 +355,7 @@ pub struct RunsArgs {
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
     /// Only runs that began on this day or later
-    #[arg(long, value_name = "YYYY-MM-DD")]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     pub since: Option<Date>,
     /// At most so many, the newest
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -432,7 +432,7 @@ pub struct AcceptArgs {
 /// `perftrail amend`.
 #[derive(Debug, Args)]
 pub struct AmendArgs {
-    /// The run: a path in the results repository, the start of its commit[/job], or latest[~N]
+    /// The run: a path in the results repository, the start of its commit[/job], or latest[~N][/job]
     #[arg(value_name = "RUN")]
     pub run: String,
     /// The commit that it measured: all digits, or what a clone here knows
@@ -653,6 +653,10 @@ pub enum Meter {
     Best,
     /// Wall time and resource usage only
     Portable,
+}
+
+fn day(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "a day is written as YYYY-MM-DD, such as 2026-11-30".to_owned())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use crate::actions::inert;
 use crate::app::publish::PublishError;
 use crate::app::run::RunError;
+use crate::bundle::write::WriteError;
 use crate::model::text::visible;
 use crate::record::redact::Redactor;
 
@@ -106,13 +107,31 @@ impl From<RunError> for Failure {
             error if error.is_usage() => ExitCode::Usage,
             _ => ExitCode::Internal,
         };
-        Self::new(code, &error)
+        let failure = Self::new(code, &error);
+        match &error {
+            RunError::Bundle(WriteError::File { source, .. }) if takes_no_more(source) => failure
+                .with_help(
+                    "free some space, or choose a folder on another disk with --output; what was \
+                     measured and could be kept is named above",
+                ),
+            _ => failure,
+        }
     }
+}
+
+/// Whether a disk is the reason.
+fn takes_no_more(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
-        Self::new(ExitCode::NotPublished, &error)
+        let code = match &error {
+            PublishError::NoBundle(_) => ExitCode::Usage,
+            _ => ExitCode::NotPublished,
+        };
+        Self::new(code, &error)
     }
 }
 

@@ -30,6 +30,13 @@ pub(super) fn run(edge: &Edge, args: &RunArgs) -> Result<u8, Failure> {
     if args.dry_run {
         let plan =
             prepared.plan.to_json().map_err(|error| Failure::new(ExitCode::Internal, &error))?;
+        if prepared.redactor().finds(plan.as_bytes()) {
+            screen.warn(
+                "the plan holds a secret in clear: a plan is carried out as it stands, so nothing is \
+                 taken out of it; keep it where only you can read it, and give secrets to the job by \
+                 `env_pass`",
+            );
+        }
         return print_json(format!("{plan}\n").as_bytes());
     }
     if prepared.plan.runs.is_empty() {

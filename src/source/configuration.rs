@@ -97,12 +97,17 @@ fn read_text(path: &Path) -> io::Result<String> {
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
-    let mut text = String::new();
-    file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > BYTES_MAX {
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTES_MAX {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 MiB"));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..valid]).count() + 1;
+        let why = format!("line {line} is not UTF-8 text: save the file as UTF-8");
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
 }
 
 #[cfg(test)]

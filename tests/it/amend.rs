@@ -115,7 +115,7 @@ fn what_cannot_be_put_right_is_told() {
     for (run, commit, told) in [
         ("latest", "c0ffee", "no full commit id"),
         ("latest", "--help", "a value is required"),
-        ("latest~4", RIGHT, "has not so many runs"),
+        ("latest~4", RIGHT, "has not so many such runs"),
         ("ffffffff", RIGHT, "no run"),
     ] {
         let answer = amend(&desk, run, commit).exits(2);

@@ -174,3 +174,26 @@ fn the_action_has_one_name() {
     }
     assert!(seen >= 5, "{seen}");
 }
+
+#[test]
+fn digests_are_made_as_the_page_says() {
+    let page = fs::read_to_string(root().join("docs/record.md")).expect("the page");
+    let program = snippet(&page, "python");
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("tests/fixtures/records/v1")).expect("records").flatten()
+    {
+        let bytes = fs::read(entry.path()).expect("a record");
+        let record: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+        let Some(digest) = record["run"]["digest"].as_str() else { continue };
+        let output = Command::new("python3")
+            .args(["-c", &program])
+            .arg(entry.path())
+            .output()
+            .expect("Python");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.trim(), digest, "{}: {why}", entry.path().display());
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
+}

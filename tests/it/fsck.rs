@@ -258,6 +258,10 @@ const CASES: &[Case] = &[
         ],
     },
     Case {
+        harm: |desk, _| desk.put("epochs.toml", "100644", "[[epoch]]\nmetric = \n"),
+        found: &[("epochs_unreadable", "epochs.toml")],
+    },
+    Case {
         harm: |desk, _| {
             let lines = desk.show("index/2026-11.jsonl");
             let mut lines: Vec<&str> = lines.lines().collect();

@@ -81,6 +81,8 @@ fn a_run_has_several_names() {
         ("latest".to_owned(), "schedule-3-1-simulation"),
         ("latest~1".to_owned(), "schedule-2-1-simulation"),
         ("latest~3".to_owned(), "schedule-1-1-other"),
+        ("latest/other".to_owned(), "schedule-1-1-other"),
+        ("latest~1/simulation".to_owned(), "schedule-2-1-simulation"),
         (sha(2), "schedule-2-1-simulation"),
         (sha(2)[..8].to_uppercase(), "schedule-2-1-simulation"),
         (format!("{}/simulation", &sha(1)[..12]), "schedule-1-1-simulation"),
@@ -121,7 +123,18 @@ fn a_bundle_is_a_run_too() {
 fn what_is_no_run_is_told() {
     let desk = desk();
     let results = open(&desk);
-    for name in ["latest~4", "latest~x", "abc", "ffff", "runs/none", "", "../..", "no/such"] {
+    for name in [
+        "latest~4",
+        "latest~1/other",
+        "latest/none",
+        "latest~x",
+        "abc",
+        "ffff",
+        "runs/none",
+        "",
+        "../..",
+        "no/such",
+    ] {
         let error = find(name, Some(&results), &Judging::default()).expect_err(name);
         let is_told = matches!(error, FindError::NoRun { .. } | FindError::Bundle(_));
         assert!(is_told, "{name}: {error}");

@@ -126,6 +126,9 @@ pub enum Fault {
     #[error("its lines are not in order, or not ended as they should be")]
     Order,
 
+    /// What people accepted cannot be read.
+    #[error("{0}: nothing that was accepted counts in any verdict")]
+    Epochs(String),
     /// The landing page cannot be made.
     #[error("the landing page cannot be made: {0}")]
     LandingUnmakeable(String),
@@ -178,6 +181,7 @@ impl Fault {
             Self::LineDiffers { .. } => "line_differs",
             Self::LineMisplaced { .. } => "line_misplaced",
             Self::Order => "index_order",
+            Self::Epochs(_) => "epochs_unreadable",
             Self::LandingUnmakeable(_) => "landing_unmakeable",
             Self::LandingMissing => "landing_missing",
             Self::LandingDiffers => "landing_differs",
@@ -224,6 +228,7 @@ impl Fault {
             Self::FileLeftOut | Self::FileUnlisted => {
                 "take it out, in a commit of your own, or leave it: it harms nothing"
             }
+            Self::Epochs(_) => "mend it, or restore it from an earlier commit",
             Self::LandingUnmakeable(_) => {
                 "mend README.md, in a commit of your own: the two markers stand in it once each"
             }

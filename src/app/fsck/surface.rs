@@ -2,6 +2,7 @@
 
 use super::finding::told;
 use super::{Checked, Fault, Shards};
+use crate::analysis::epochs::{EPOCHS_FILE, Epochs};
 use crate::app::index::Index;
 use crate::app::publish::Pages;
 use crate::app::publish::compose::NO_JEKYLL;
@@ -17,6 +18,15 @@ pub(super) fn check(tip: &Tip<'_>, shards: Shards, pages: &Pages, checked: &mut 
         if matches!(tip.read(path), Ok(None)) {
             checked.add(path, missing);
         }
+    }
+    match tip.read(EPOCHS_FILE) {
+        Ok(bytes) => {
+            let bytes = bytes.unwrap_or_default();
+            if let Err(why) = Epochs::parse(&String::from_utf8_lossy(&bytes)) {
+                checked.add(EPOCHS_FILE, Fault::Epochs(told(&why)));
+            }
+        }
+        Err(error) => checked.add(EPOCHS_FILE, Fault::Lost(told(&error))),
     }
     let mut index = Index::anew(tip, shards);
     let landing = match landing::files(tip, &mut index, pages, Anew::default()) {

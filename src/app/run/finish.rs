@@ -17,7 +17,7 @@ use crate::model::status::Status;
 use crate::plan::files::Selector;
 use crate::record::layout::{LOG_FILE, RECORD_FILE};
 use crate::record::reading::ReadRule;
-use crate::record::series::{SERIES_FILE, SeriesFile, summaries};
+use crate::record::series::{SERIES_FILE, Series, SeriesFile, summaries};
 use crate::record::{File, FileRole, Level, Notice, Record, canonical};
 use crate::report::{self, EarlierRun, LogTail, PagePlace, RunPageInput, Said};
 use crate::source::files::{Found, FoundFile};
@@ -45,15 +45,20 @@ pub(super) fn finish(
     record.unavailable.extend(disturbances.unavailable);
     record.run.status = finished.status;
     record.run.exit_code = finished.exit_code;
-    // Numbers first: what profilers wrote may be large. A disk that refuses is told of below.
-    let _ = bundle.seal(record.clone());
+    // Numbers, log and series first: what profilers wrote may take minutes to read. A disk that
+    // refuses is told of below.
+    let _ = write_measured(bundle, record.clone(), &ledger);
     let workspace = shop.root.canonicalize().unwrap_or_else(|_| shop.root.to_owned());
     let workspaces = [shop.root.to_string_lossy(), workspace.to_string_lossy()];
     let workspaces: Vec<&str> = workspaces.iter().map(AsRef::as_ref).collect();
     let expected = planned.job.profiler != Profiler::None && finished.status == Status::Succeeded;
     let rules = by_rule(&planned.job.read);
     let redactor = bundle.redactor();
-    let around = Around { workspaces: &workspaces, redactor, expected, by_rule: rules.as_ref() };
+    let asked = shop.stop.requests();
+    let gives_up = || shop.stop.requests() > asked;
+    let by_rule = rules.as_ref();
+    let around =
+        Around { workspaces: &workspaces, redactor, expected, by_rule, gives_up: &gives_up };
     let mut profiled = profiles::read(&finished.traces, around);
     if planned.job.profiler == Profiler::SelfMade && !profiled.profiles.is_empty() {
         profiled.notices.push(Notice {
@@ -127,6 +132,31 @@ pub(super) fn complete(
     write(&other, record, ledger, kept, prepared, watch).map_err(|_| error)
 }
 
+/// What the measurement itself told, without what profilers wrote: the numbers, then what may not
+/// fit.
+fn write_measured(bundle: &BundleWriter, record: Record, ledger: &Ledger) -> Result<(), RunError> {
+    let mut record = bundle.seal(record)?;
+    write_log_and_series(bundle, &mut record, ledger, &[])?;
+    bundle.seal(record)?;
+    Ok(())
+}
+
+/// What was written: the log, and the series with `more` of them.
+fn write_log_and_series(
+    bundle: &BundleWriter,
+    record: &mut Record,
+    ledger: &Ledger,
+    more: &[Series],
+) -> Result<(Vec<u8>, SeriesFile), RunError> {
+    let log = bundle.clean_log(&ledger.log().to_bytes());
+    let mut series = ledger.series();
+    record.series.extend(summaries(more));
+    series.series.extend(more.iter().cloned());
+    let series = bundle.clean_series(series);
+    add_files(bundle, record, &log, &series)?;
+    Ok((log, series))
+}
+
 fn write(
     bundle: &BundleWriter,
     record: Record,
@@ -136,13 +166,8 @@ fn write(
     watch: &dyn Watch,
 ) -> Result<FinishedRun, RunError> {
     let mut record = bundle.seal(record)?;
-    let log = bundle.clean_log(&ledger.log().to_bytes());
-    let mut series = ledger.series();
     let more: Vec<_> = kept.profiled.series.iter().map(|sourced| sourced.series.clone()).collect();
-    record.series.extend(summaries(&more));
-    series.series.extend(more);
-    let series = bundle.clean_series(series);
-    add_files(bundle, &mut record, &log, &series)?;
+    let (log, series) = write_log_and_series(bundle, &mut record, ledger, &more)?;
     let results = &prepared.config.results;
     let budget = Budget { max_file: results.max_file, max_run: results.max_run };
     let keep = || outputs::keep(bundle, &kept.outputs(), kept.rules, budget, kept.root);
@@ -203,7 +228,7 @@ fn write_pages(bundle: &BundleWriter, run: &FinishedRun, watch: &dyn Watch) {
         series: &run.series,
         log_tail: LogTail::Text(&run.log),
         profiles: &run.profiles,
-        verdict: Said::Nothing("the run is not published"),
+        verdict: Said::Nothing("a run is judged when it is published, and its page there says so"),
         earlier: EarlierRun::Absent(
             "a bundle stands for itself; publish it to set it beside others",
         ),

@@ -113,7 +113,8 @@ fn one(
     let expected = planned.job.profiler != Profiler::None;
     let rules = finish::by_rule(&planned.job.read);
     let (redactor, by_rule) = (bundle.redactor(), rules.as_ref());
-    let around = Around { workspaces: &[root.as_ref()], redactor, expected, by_rule };
+    let around =
+        Around { workspaces: &[root.as_ref()], redactor, expected, by_rule, gives_up: &|| false };
     let traces: Vec<Trace> = found
         .files
         .iter()

@@ -136,9 +136,13 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
 }
 
 impl Prepared {
-    /// Knows the values of our own variables that no record may show.
-    pub(super) fn redactor(&self) -> Redactor {
-        redactor(&self.variables)
+    /// Knows the values of our own variables, and of those that the configuration sets, that no
+    /// record may show: the project may be private where the results are not.
+    pub fn redactor(&self) -> Redactor {
+        let set = self.plan.runs.iter().flat_map(|planned| &planned.job.env);
+        let set = set.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let variables: Vec<_> = self.variables.iter().cloned().chain(set).collect();
+        redactor(&variables)
     }
 
     /// Held-back variables that a job may have. A plan says for which event it is, but what started

@@ -1,5 +1,6 @@
 //! Reads what profilers wrote.
 
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::benches::{self, CriterionFiles};
@@ -33,6 +34,23 @@ pub(in super::super) struct Around<'a> {
     pub expected: bool,
     /// Files that `read` rules name: their numbers are taken as the rules say.
     pub by_rule: Option<&'a Selector>,
+    /// Whether somebody wants perftrail to end: what was not read by then stays unread.
+    pub gives_up: &'a dyn Fn() -> bool,
+}
+
+/// A file that takes minutes to read ends with an error as soon as somebody wants perftrail to end.
+struct Interruptible<'a, R> {
+    source: R,
+    gives_up: &'a dyn Fn() -> bool,
+}
+
+impl<R: Read> Read for Interruptible<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.gives_up)() {
+            return Err(io::Error::other("perftrail was asked to end while it read the file"));
+        }
+        self.source.read(buffer)
+    }
 }
 
 /// Reads all of the files that are a profiler's.
@@ -40,7 +58,12 @@ pub(in super::super) fn read(traces: &[Trace], around: Around<'_>) -> Profiled {
     let mut profiled = Profiled::default();
     let mut unread = Vec::new();
     let mut criterion = CriterionFiles::default();
-    for trace in traces.iter().take(FILES_MAX) {
+    for (index, trace) in traces.iter().take(FILES_MAX).enumerate() {
+        if (around.gives_up)() {
+            let left = traces.len() - index;
+            unread.push(format!("perftrail was asked to end: {left} files were not looked at"));
+            break;
+        }
         if trace.role == Role::RawOnly {
             profiled.raw.push(trace.file.clone());
             continue;
@@ -82,7 +105,7 @@ enum Outcome {
 
 fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
     let path = trace.file.path.as_str();
-    let mut file = match files::open_regular(&trace.file.absolute) {
+    let file = match files::open_regular(&trace.file.absolute) {
         Ok(file) => file,
         Err(error) if (trace.role == Role::Ordered) => {
             return Outcome::Unread(format!("failed to {error}"));
@@ -91,7 +114,8 @@ fn of_file(trace: &Trace, around: Around<'_>) -> Outcome {
     };
     let is_by_rule = around.by_rule.is_some_and(|rules| rules.matches(path));
     let options = Options { file: path, workspaces: around.workspaces, ..Options::default() };
-    let read = catch_unwind(AssertUnwindSafe(|| profile::read(&mut file, &options)));
+    let mut source = Interruptible { source: file, gives_up: around.gives_up };
+    let read = catch_unwind(AssertUnwindSafe(|| profile::read(&mut source, &options)));
     match read {
         Err(_) => {
             Outcome::Unread(format!("{path}: its reader failed, which is a defect of perftrail"))
