@@ -24,7 +24,7 @@ def hold(n):
 
 def main():
     kept = hold(500)
-    for _ in range(40):
+    for _ in range(300):
         step(60_000)
     return len(kept)
 
@@ -126,7 +126,7 @@ def main():
                 code = 0 if name == "pytest" else 7
                 found = list(faults(record, profiler, name, code)) if record else ["no record"]
                 check(f"{profiler}, {name}", record, said, found)
-            command = ["python", str(example), "--years", "2", "--initial-population", "400", "--out", "out"]
+            command = ["python", str(example), "--years", "8", "--initial-population", "2000", "--out", "out"]
             record, said = record_of(program, venv, folder, profiler, command, ["--repetitions", "2"])
             found = [] if record and record["profiles"] and record["metrics"]["cpu_time"]["n"] == 1 else ["no profile beside one repetition that counts"]
             check(f"{profiler}, the example, two repetitions", record, said, found)

@@ -256,6 +256,10 @@ fn before(wrapping: &Wrapping<'_>, what: What) -> Result<Vec<String>, CannotWrap
             let start = chain(&start, &["--outfile", output]);
             return Ok(if is_module { chain(&start, &["---"]) } else { start });
         }
+        // It looks at code below the program alone, and that of a module lies anywhere.
+        Profiler::Scalene if is_module && !has(&["--program-path"]) => {
+            vec!["-m", "scalene", "run", "--program-path", "."]
+        }
         Profiler::Scalene => vec!["-m", "scalene", "run"],
         Profiler::Memray => vec!["-m", "memray", "run", "-q"],
         Profiler::PySpy => {

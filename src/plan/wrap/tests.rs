@@ -43,11 +43,15 @@ fn words_go_where_python_starts_its_program() {
             "python -m scalene run -o /t/o sim.py --- --cpu-only",
         ),
         (Scalene, "python sim.py", "python -m scalene run -o /t/o sim.py ---"),
-        (Scalene, "python -m pkg.mod x", "python -m scalene run -o /t/o --- -m pkg.mod x"),
+        (
+            Scalene,
+            "python -m pkg.mod x",
+            "python -m scalene run --program-path . -o /t/o --- -m pkg.mod x",
+        ),
         (
             Scalene,
             "/v/python /v/bin/pytest a.py",
-            "/v/python -m scalene run -o /t/o --- -m pytest a.py",
+            "/v/python -m scalene run --program-path . -o /t/o --- -m pytest a.py",
         ),
         (Memray, "python3 sim.py", "python3 -m memray run -q -o /t/o sim.py"),
         (
