@@ -281,6 +281,22 @@ def check_calls_quick(site, name):
         site.checks.check(f"{name} opens without a task beyond 200 ms", min(longest) <= 200, longest)
 
 
+def check_widths(site, name):
+    """Both trees, without a script: the keyboard chooses whose widths are drawn."""
+    with site.open(name, "widths") as page:
+        choices = page.locator("fieldset input[type=radio]")
+        site.checks.check(f"{name} offers three widths", choices.count() == 3, choices.count())
+        drawn = []
+        for turn in range(3):
+            if turn == 0:
+                choices.first.focus()
+            else:
+                page.keyboard.press("ArrowRight")
+            drawn.append(page.evaluate("[...document.querySelectorAll('.of')].map(one => getComputedStyle(one).display !== 'none')"))
+        site.checks.check(f"{name} draws one of them at a time", all(sum(one) == 1 for one in drawn), drawn)
+        site.checks.check(f"{name} draws each of them", len({tuple(one) for one in drawn}) == 3, drawn)
+
+
 def check_trend(site):
     for theme in ["light", "dark"]:
         with site.open("trend.svg", theme, color_scheme=theme, viewport={"width": 720, "height": 200}) as page:
@@ -310,6 +326,8 @@ def main():
         check_hostile(site, "hostile.html")
         for name in ["calls-session.html", "calls-table.html", "calls-lines.html", "calls-steps.html", "calls-hostile.html"]:
             check_looks(site, name)
+        check_looks(site, "difference.html")
+        check_widths(site, "difference.html")
         check_calls(site, "calls-session.html")
         check_calls_keyboard(site, "calls-session.html")
         check_calls_still(site, "calls-session.html")

@@ -63,6 +63,10 @@ fn the_function_that_got_slower_is_named_in_every_form() {
 fn the_page_needs_nothing_else_and_draws_both_trees() {
     let project = with_runs(&[BEFORE, AFTER], "");
     let page = compare(&project, &["--format", "html"]);
+    if let Some(folder) = std::env::var_os("PERFTRAIL_TEST_PAGES") {
+        let path = std::path::Path::new(&folder).join("difference.html");
+        std::fs::write(path, &page).expect("a page for the browser");
+    }
     assert!(!page.contains("<script") && !page.contains(" style=") && !page.contains("onclick"));
     assert!(!page.contains("src=") && !page.contains("url("), "no network");
     assert_eq!(page.matches("<svg").count(), 3, "widths of the second, the first, the greater");
