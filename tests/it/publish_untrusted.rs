@@ -136,13 +136,18 @@ impl Copy<'_> {
         fs::create_dir_all(place.parent().expect("a folder")).expect("folders");
         fs::write(&place, "x").expect("a file");
         if is_listed {
-            let entry = json!({
-                "path": path.as_ref().to_string_lossy(), "bytes": 1, "role": "collected",
-                "sha256": canonical::sha256_hex(b"x"), "left_out": null,
-            });
-            self.record(|record| record["files"].as_array_mut().expect("files").push(entry));
+            list(self, &path.as_ref().to_string_lossy(), None);
         }
     }
+}
+
+/// Lists a file that is not there.
+fn list(it: &Copy<'_>, path: &str, left_out: Option<&str>) {
+    let entry = json!({
+        "path": path, "bytes": 1, "role": "collected",
+        "sha256": canonical::sha256_hex(b"x"), "left_out": left_out,
+    });
+    it.record(|record| record["files"].as_array_mut().expect("files").push(entry));
 }
 
 type Tamper = fn(&Copy<'_>);
@@ -232,6 +237,9 @@ const HOSTILE: &[(&str, Tamper)] = &[
     ("not listed in the record", |it| it.file("raw/more.bin", false)),
     ("is no file of a bundle", |it| it.file("index.html", true)),
     ("is in no folder of a bundle", |it| it.file("site/index.html", true)),
+    ("a part that leads elsewhere", |it| list(it, "files/../../README.md", None)),
+    ("a part that leads elsewhere", |it| list(it, "files/../x", Some("it was too large"))),
+    ("has an empty part", |it| list(it, "/etc/passwd", None)),
     ("is listed twice", |it| {
         it.file("files/twice", true);
         it.file("files/twice", true);
@@ -399,7 +407,21 @@ fn what_came_of_a_run_is_told_under_its_pull_request() {
         for part in ["### sim: no verdict yet", "CPU time", "runs/"] {
             assert!(comments[0].contains(part), "{part} is missing in {}", comments[0]);
         }
+        assert!(!comments[0].contains("not published"), "{}", comments[0]);
     }
+
+    // What came beside it is told in the same comment, once for each reason.
+    for number in [1, 2] {
+        measured.copy(number).set("/run/job", json!("other"));
+    }
+    let both = measured.project.path("copies");
+    fs::rename(&measured.bundle, both.join("sim")).expect("moved");
+    fs::remove_dir_all(&spoilt.folder).expect("removed");
+    let (comments, state) = told_by_action(&github, &measured, &both);
+    assert_eq!((comments.len(), &state), (1, &json!("success")), "{comments:?}");
+    let told = comments[0].matches("of no run of the plan").count();
+    assert_eq!(told, 1, "{}", comments[0]);
+    assert!(comments[0].contains("CPU time"), "{}", comments[0]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::record::layout::{CALL_TREE_FILE, FILES_DIR, LOG_FILE, PAGE_FILE, RAW_
 use crate::record::profiles::PROFILE_FILE;
 use crate::record::series::{SERIES_FILE, SeriesFile};
 use crate::record::{FileRole, Metric, Record, canonical};
-use crate::results::path::{RepoPath, Siblings};
+use crate::results::path::{PathError, RepoPath, Siblings};
 
 /// Most files of such a bundle.
 const FILES_MAX: usize = 5_000;
@@ -80,6 +80,10 @@ pub enum Suspicion {
 
 fn unfit(place: &str, what: impl Into<String>) -> Suspicion {
     Suspicion::Unfit { place: shown(place), what: what.into() }
+}
+
+fn misnamed(path: &str, error: &PathError) -> Suspicion {
+    unfit(path, format!("is no fit name: {error}"))
 }
 
 /// Checks a bundle against what is known of the runs of its plan.
@@ -278,7 +282,7 @@ fn files(bundle: &Bundle) -> Result<(), Suspicion> {
             siblings.add(&path)?;
             Ok(path)
         });
-        let path = path.map_err(|error| unfit(&file.path, format!("is no fit name: {error}")))?;
+        let path = path.map_err(|error| misnamed(&file.path, &error))?;
         if path.as_str().split('/').count() > PARTS_MAX {
             return Err(unfit(&file.path, "lies too deep"));
         }
@@ -290,6 +294,10 @@ fn files(bundle: &Bundle) -> Result<(), Suspicion> {
 /// Only files that perftrail writes, and those that the record lists as what they are.
 fn listed(bundle: &Bundle) -> Result<(), Suspicion> {
     let record = &bundle.record.record;
+    // Who reads the record may follow its names, whether or not there is a file.
+    for file in &record.files {
+        RepoPath::ours(&file.path).map_err(|error| misnamed(&file.path, &error))?;
+    }
     let mut names = BTreeSet::new();
     for file in record.files.iter().filter(|file| file.left_out.is_none()) {
         if !names.insert(file.path.as_str()) {

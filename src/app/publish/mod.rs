@@ -123,7 +123,7 @@ pub enum WhyRefused {
     #[error(transparent)]
     Bundle(#[from] ReadError),
     /// It is not what is known of its run, or holds what no run leaves.
-    #[error("nothing of it is published: {0}")]
+    #[error(transparent)]
     Suspicion(#[from] Suspicion),
     /// Another run stands in its place.
     #[error(transparent)]

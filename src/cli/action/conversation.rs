@@ -1,5 +1,7 @@
 //! What people are told outside this step: comment, status, check, issue.
 
+use std::collections::BTreeSet;
+
 use super::super::screen::Screen;
 use super::super::{compare, publish};
 use super::Step;
@@ -118,13 +120,31 @@ fn warn(step: &Step, troubles: &[String]) {
 }
 
 fn reason(outcome: &Outcome, why: Option<&str>) -> String {
-    let refused = outcome.published.iter().flat_map(|published| &published.refused);
-    let refused: Vec<String> = refused.map(|one| one.why.to_string()).collect();
-    match (why, refused.as_slice()) {
+    match (why, refused(outcome).as_slice()) {
         (Some(why), _) => why.to_owned(),
         (None, []) => "nothing came of it".to_owned(),
         (None, reasons) => reasons.join("; "),
     }
+}
+
+/// Why bundles are not published, each reason once.
+fn refused(outcome: &Outcome) -> Vec<String> {
+    let refused = outcome.published.iter().flat_map(|published| &published.refused);
+    let reasons: BTreeSet<String> = refused.map(|one| one.why.to_string()).collect();
+    reasons.into_iter().collect()
+}
+
+/// What people should know beside the result: of the comparison, and that more came than was taken.
+fn note(run: &Run, outcome: &Outcome) -> String {
+    let refused = refused(outcome);
+    let more = match refused.as_slice() {
+        [] => String::new(),
+        reasons => {
+            format!("Something else that came with it is not published: {}.", reasons.join("; "))
+        }
+    };
+    let both = [run.beside.note.as_str(), more.as_str()];
+    both.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A run of the plan: commit and pull request are the plan's, whatever a bundle says.
@@ -158,7 +178,7 @@ fn tell(
     let ended = Ended {
         page: told::page(run),
         findings: run.beside.findings.as_ref(),
-        note: &run.beside.note,
+        note: &note(run, outcome),
         links: told::links(run, outcome, workflow),
     };
     talk.finish(&about, &ended)
