@@ -10,18 +10,35 @@ use super::destination::{self, Found};
 use super::failure::{ExitCode, Failure};
 use super::{Edge, print, print_json};
 use crate::app::doctor::{self, Finding, Health};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::github::{Visibility, expiry_warning};
 use crate::model::text::visible;
 use crate::record::canonical;
 use crate::results::Results;
+use crate::source::git::Source;
 use crate::source::{configuration, git};
 
 /// Looks at everything, then says it.
 pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     let source = git::describe(&edge.folder);
-    let top = source.top.clone().unwrap_or_else(|| edge.folder.clone());
+    let (mut found, config) = project(edge, args, &source);
+    if args.publish {
+        found.extend(publishing(edge, args, &config.unwrap_or_default()));
+    }
+    tell(&found, args.format)
+}
+
+/// What is found of the project, and its configuration where that can be read.
+fn project(edge: &Edge, args: &DoctorArgs, source: &Source) -> (Vec<Finding>, Option<Config>) {
     let mut found = Vec::new();
+    // A workflow looks whether publishing will work before anything is checked out.
+    let is_bare = source.top.is_none() && args.config.is_none();
+    if args.publish && is_bare && !edge.folder.join(config::FILE).exists() {
+        let message = "no project is here: only publishing is looked at";
+        found.push(Finding::new("checkout", Health::Good, message));
+        return (found, None);
+    }
+    let top = source.top.clone().unwrap_or_else(|| edge.folder.clone());
     let mut root = top.clone();
     let config = match configuration::load(args.config.as_deref(), &edge.folder, Some(&top)) {
         Ok(read) => {
@@ -51,10 +68,7 @@ pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     let workflows = workflows(&top);
     found.extend(doctor::placeholder(&workflows));
     found.extend(doctor::schedule(&workflows, source.commit.committed, edge.clock.now()));
-    if args.publish {
-        found.extend(publishing(edge, args, &config.unwrap_or_default()));
-    }
-    tell(&found, args.format)
+    (found, config)
 }
 
 fn workflows(top: &Path) -> Vec<String> {

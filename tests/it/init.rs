@@ -75,6 +75,19 @@ fn doctor_finds_nothing_wrong_with_a_good_project() {
     assert!(answer.stdout.contains("is made by the first run"), "{}", answer.stdout);
 }
 
+/// As the workflow's preflight does, which checks nothing out.
+#[test]
+fn doctor_looks_at_publishing_alone_where_no_project_is() {
+    let project = Project::new();
+    std::fs::create_dir(project.path("empty")).expect("a folder");
+    let mut command = project.command(&["doctor", "--publish", "--to", "../results"]);
+    command.current_dir(project.path("empty")).env("GIT_CEILING_DIRECTORIES", project.root());
+    let answer = crate::support::Answer::of(&mut command).exits(0);
+    assert!(answer.stdout.contains("no project is here"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("results"), "{}", answer.stdout);
+    assert!(!answer.stdout.contains("warning"), "{}", answer.stdout);
+}
+
 #[test]
 fn doctor_tells_what_will_fail() {
     let project = Project::new();
