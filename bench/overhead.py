@@ -2,8 +2,9 @@
 """What measuring costs, as ratios. Ends with 1 when a limit is exceeded.
 
 1. A job runs alone and under perftrail in turn, many times. It does a fixed amount of work and
-   counts its own CPU time, so that perftrail's reading cannot flatter us. The upper end of the
-   95 % interval of the ratio may be at most 1.01; with --short, the lower end.
+   counts its own CPU time, so that perftrail's reading cannot flatter us. The two of a pair are cut
+   into slices that take turns, for a shared machine is faster in one second than in the next. The
+   upper end of the 95 % interval of the ratio may be at most 1.01; with --short, the lower end.
 2. A job of 1, 10 and 100 processes that keep changing their memory runs for a minute. The record
    tells what the threads of the sampler and of the sweeps for proportional memory (PSS) took: at
    most 0.5 % and 1 % of a core. The rest (start, streams, the record every few seconds) is told.
@@ -31,6 +32,7 @@ WORKLOAD = Path(__file__).resolve().with_name("workload.py")
 JOB_LIMIT = 1.01  # the job's CPU time against bare
 SAMPLER_LIMIT = 0.005  # of a core
 PSS_LIMIT = 0.01  # of a core
+SLICES = 4  # of each of the two of a pair
 
 # Quantiles of Student's t at 97.5 %, by degrees of freedom; between two the larger one counts.
 STUDENT = {4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045, 39: 2.023}
@@ -68,7 +70,7 @@ class Pairs:
         self.ratios, self.extra = [], []
         self.name, self.processes = name, processes
         told = scratch / "cpu-time"
-        job = [sys.executable, str(WORKLOAD), "work", str(processes), str(seconds), str(told)]
+        job = [sys.executable, str(WORKLOAD), "work", str(processes), str(seconds / SLICES), str(told)]
 
         def once(command):
             whole = run(command, scratch)
@@ -76,13 +78,19 @@ class Pairs:
             told.unlink()
             return own, whole - own
 
-        for pair in range(pairs):
-            if pair % 2:
-                (with_tool, extra), (bare, _) = once(wrap(job)), once(job)
-            else:
+        def turn(bare_first):
+            """A slice of each: CPU time alone, under the tool, and what the tool took besides."""
+            if bare_first:
                 (bare, _), (with_tool, extra) = once(job), once(wrap(job))
+            else:
+                (with_tool, extra), (bare, _) = once(wrap(job)), once(job)
+            return bare, with_tool, extra
+
+        for pair in range(pairs):
+            turns = [turn((pair + number) % 2 == 0) for number in range(SLICES)]
+            bare, with_tool, _ = map(sum, zip(*turns))
             self.ratios.append(with_tool / bare)
-            self.extra.append(extra)
+            self.extra.extend(extra for _, _, extra in turns)
 
     def interval(self):
         """Mean of the ratios and the ends of its 95 % interval, in logarithms as ratios are."""
