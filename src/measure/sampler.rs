@@ -53,12 +53,17 @@ pub(super) fn run(shared: &Shared, options: &MeterOptions) {
     shared.thread_ends();
 }
 
-/// Time between two sweeps when memory does not grow.
+/// Time between two sweeps when memory does not grow. Of a job whose memory never rests a sweep
+/// counts after that time, although sizes changed meanwhile.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// Time between two looks at how long threads waited for a CPU.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// A sweep waits for this many times the last one's cost: at most 0.8 % of a core.
 const SWEEP_REST: u32 = 125;
+/// Sizes that together change by less than one part in so many have not changed.
+const TORN_SHARE: u64 = 100;
+/// Nor have those that together change by less than this, in bytes: the kernel counts in batches.
+const TORN_MIN: u64 = 1 << 20;
 /// Threads whose wait for a CPU is read, at most.
 const THREADS_MAX: usize = 256;
 
@@ -116,27 +121,69 @@ fn sweep(shared: &Shared) {
         }
     }
     let began = shared.elapsed();
-    let (mut sum, mut refused, mut read) = (0, 0, 0_u32);
-    for target in targets(shared) {
-        let pid = target.pid;
-        if starttime(pid) != Some(target.starttime) {
-            continue;
-        }
-        if let Ok(text) = fs::read(format!("/proc/{pid}/smaps_rollup")) {
-            sum += procfs::kib_field(&text, "Pss:").unwrap_or(0);
-            read += 1;
-        } else {
-            // Gone meanwhile, or of another user: then its resident size stands in.
-            let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
-            if let Some(rss) = procfs::kib_field(&status, "VmRSS:") {
-                sum += rss;
-                refused += 1;
+    let swept = Swept::read(targets(shared));
+    if swept.read.is_empty() {
+        return;
+    }
+    let t = f64::midpoint(began, shared.elapsed());
+    let is_torn = swept.is_torn();
+    let mut samples = lock(&shared.samples);
+    if is_torn && t - samples.pss.taken_at < SWEEP_EVERY.as_secs_f64() {
+        samples.pss.torn = samples.pss.torn.max(Some(swept.sum));
+        // Memory counts as grown, and the next sweep comes as soon as it may.
+        samples.pss.swept_size = 0;
+        return;
+    }
+    samples.take_pss(t, swept.sum, swept.refused);
+}
+
+/// What one sweep has read.
+#[derive(Default)]
+struct Swept {
+    /// Σ proportional memory, in bytes.
+    sum: u64,
+    /// Σ resident size of those that were read, as each was read.
+    resident: u64,
+    /// Those that were read.
+    read: Vec<i32>,
+    /// How many could not be read.
+    refused: u64,
+}
+
+impl Swept {
+    fn read(targets: Vec<Target>) -> Self {
+        let mut swept = Self::default();
+        for target in targets {
+            let pid = target.pid;
+            if starttime(pid) != Some(target.starttime) {
+                continue;
+            }
+            if let Ok(text) = fs::read(format!("/proc/{pid}/smaps_rollup")) {
+                swept.sum += procfs::kib_field(&text, "Pss:").unwrap_or(0);
+                swept.resident += procfs::kib_field(&text, "Rss:").unwrap_or(0);
+                swept.read.push(pid);
+            } else {
+                // Gone meanwhile, or of another user: then its resident size stands in.
+                let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+                if let Some(rss) = procfs::kib_field(&status, "VmRSS:") {
+                    swept.sum += rss;
+                    swept.refused += 1;
+                }
             }
         }
+        swept
     }
-    if read > 0 {
-        let t = f64::midpoint(began, shared.elapsed());
-        lock(&shared.samples).take_pss(t, sum, refused);
+
+    /// Whether sizes changed while it read one process after the other. What a process shares with
+    /// others then counts whole in one and in part in the others, and the sum is that of no moment.
+    fn is_torn(&self) -> bool {
+        let page = rustix::param::page_size() as u64;
+        let resident = |pid: &i32| -> Option<u64> {
+            let text = fs::read(format!("/proc/{pid}/statm")).ok()?;
+            procfs::words(&text).nth(1).and_then(procfs::number::<u64>)
+        };
+        let now: u64 = self.read.iter().filter_map(resident).map(|pages| pages * page).sum();
+        now.abs_diff(self.resident) > TORN_MIN.max(self.resident / TORN_SHARE)
     }
 }
 

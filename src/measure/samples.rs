@@ -64,6 +64,11 @@ pub(super) struct Pss {
     pub(super) cpu: f64,
     /// Σ resident size when the last one began, in bytes.
     pub(super) swept_size: u64,
+    /// When the last one was taken, in seconds.
+    pub(super) taken_at: f64,
+    /// The greatest of those that were not taken because sizes changed meanwhile, in bytes: better
+    /// than none at all.
+    pub(super) torn: Option<u64>,
     /// Processes that could not be read, of another user say: their resident size was taken.
     pub(super) refused: u64,
     /// Time that threads ran and waited for a CPU, in seconds, over all threads as last seen.
@@ -110,6 +115,7 @@ impl Samples {
         self.pss.peak = self.pss.peak.max(sum);
         self.pss.refused = self.pss.refused.max(refused);
         self.pss.sweeps += 1;
+        self.pss.taken_at = t;
     }
 
     /// The sampled series.

@@ -260,7 +260,10 @@ fn peaks(samples: &Samples) -> SeenPeaks {
         reached: samples.reached as f64,
         marks: samples.marks as f64,
         largest: samples.largest as f64,
-        pss: (samples.pss.sweeps > 0).then_some(samples.pss.peak as f64),
+        pss: (samples.pss.sweeps > 0)
+            .then_some(samples.pss.peak)
+            .or(samples.pss.torn)
+            .map(|bytes| bytes as f64),
         processes: samples.processes_max,
         threads: samples.threads_max,
     }
