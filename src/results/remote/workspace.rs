@@ -3,11 +3,16 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
 const PREFIX: &str = "perftrail-publish-";
 const LOCK: &str = ".lock";
+/// So often, and so long after each other, a dead publisher's folder is tried to be removed.
+const REMOVALS: u32 = 10;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 
 /// A folder of this process alone, removed at its end.
 ///
@@ -56,9 +61,13 @@ impl Workspace {
 }
 
 impl Drop for Workspace {
-    /// The folder goes before its lock: what cannot be removed is left to the next publisher.
+    /// The folder goes before its lock: what cannot be removed is left to the next publisher. So does
+    /// what a dead publisher's git has written since it was removed.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
+        if let Some(scratch) = self.folder.parent() {
+            remove_orphans(scratch);
+        }
     }
 }
 
@@ -97,13 +106,30 @@ fn remove_orphan(folder: &Path) -> bool {
     match File::open(&lock) {
         // Held until both are gone.
         Ok(held) if held.try_lock().is_ok() => {
-            let removed = fs::remove_dir_all(folder).is_ok();
+            let removed = remove_folder(folder);
             let _ = fs::remove_file(lock);
             removed
         }
         Ok(_) => false,
-        Err(error) => error.kind() == io::ErrorKind::NotFound && fs::remove_dir_all(folder).is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound && remove_folder(folder),
     }
+}
+
+/// Removes a folder into which the git program of its dead owner may still write for a moment.
+fn remove_folder(folder: &Path) -> bool {
+    for turn in 0..REMOVALS {
+        if turn > 0 {
+            thread::sleep(REMOVAL_PAUSE);
+        }
+        match fs::remove_dir_all(folder) {
+            Ok(()) => return true,
+            // Somebody else has removed it.
+            Err(_) if !folder.exists() => return true,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return false,
+            Err(_) => {}
+        }
+    }
+    false
 }
 
 /// A lock without a folder, whose owner died before it made one.
