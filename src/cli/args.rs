@@ -432,7 +432,7 @@ pub struct AcceptArgs {
 /// `perftrail amend`.
 #[derive(Debug, Args)]
 pub struct AmendArgs {
-    /// The run: a path in the results repository, the start of its commit[/job], or latest[~N][/job]
+    /// The run: a path in the results repository, the start of its commit[/job], or `latest[~N][/job]`
     #[arg(value_name = "RUN")]
     pub run: String,
     /// The commit that it measured: all digits, or what a clone here knows
