@@ -32,7 +32,7 @@ WORKLOAD = Path(__file__).resolve().with_name("workload.py")
 JOB_LIMIT = 1.01  # the job's CPU time against bare
 SAMPLER_LIMIT = 0.005  # of a core
 PSS_LIMIT = 0.01  # of a core
-SLICES = 4  # of each of the two of a pair
+SLICES = 10  # of each of the two of a pair
 
 # Quantiles of Student's t at 97.5 %, by degrees of freedom; between two the larger one counts.
 STUDENT = {4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045, 39: 2.023}

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::history::series::{Aside, Point, Series};
 use crate::config::MetricRule;
 use crate::config::sections::{self, is_pull_request};
@@ -28,42 +30,52 @@ pub struct Epoch {
     pub metric: String,
     /// The job; `None` for every job.
     pub job: Option<String>,
-    /// What begins the level.
-    pub since: Since,
+    /// The measured project, `host/owner/name`; `None` for every project.
+    pub repository: Option<String>,
+    /// The commit whose runs begin the level; `None` while that is not known of a pull request.
+    pub commit: Option<String>,
+    /// Where a pull request brought that commit: when its first run was planned.
+    pub planned: Option<Timestamp>,
+    /// The pull request that brings the level.
+    pub pull_request: Option<u64>,
     /// Why it is accepted.
     pub because: String,
 }
 
-/// What begins a level that people accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Since {
-    /// The runs of a commit.
-    Commit(String),
-    /// The first run of a commit that a pull request brought.
-    PullRequest(u64),
-}
-
 impl Epoch {
-    /// Whether it is about that metric of that job.
-    pub fn is_of(&self, metric: &str, job: &str) -> bool {
-        self.metric == metric && self.job.as_ref().is_none_or(|own| own == job)
+    /// Whether it is about that metric of the job of `line`.
+    pub fn is_of(&self, metric: &str, line: &Line) -> bool {
+        self.metric == metric && self.is_about(line)
     }
 
-    /// Whether the level begins with the run of `line`, unless it has begun.
-    pub fn begins_with(&self, line: &Line) -> bool {
-        match &self.since {
-            Since::Commit(sha) => line.commit.as_ref().is_some_and(|own| own.as_str() == sha),
-            Since::PullRequest(number) => pull_request_of(line) == Some(*number),
+    /// Whether it is about the job of `line`.
+    pub fn is_about(&self, line: &Line) -> bool {
+        self.job.as_ref().is_none_or(|job| *job == line.job)
+            && self.repository.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&line.repository))
+    }
+
+    /// Whether the commit of `line` is the one that begins the level.
+    fn begins_at(&self, line: &Line) -> bool {
+        match &self.commit {
+            Some(sha) => line.commit.as_ref().is_some_and(|own| own.as_str() == sha),
+            None => self.pull_request.is_some() && pull_request_of(line) == self.pull_request,
         }
+    }
+
+    /// Whether a pull request had been merged when the run of `line` was planned. Jobs are not all
+    /// measured at the same commits.
+    fn begins_before(&self, line: &Line) -> bool {
+        self.pull_request.is_some() && self.planned.is_some_and(|planned| planned < line.planned)
     }
 }
 
 /// Why a change of `metric` in a run that acts for a pull request is accepted; `None` where nobody
 /// accepted it.
 pub fn accepted_for<'e>(line: &Line, metric: &str, epochs: &'e [Epoch]) -> Option<&'e str> {
-    let since = Since::PullRequest(line.pull_request?);
-    let epoch = epochs.iter().find(|epoch| epoch.is_of(metric, &line.job) && epoch.since == since);
-    epoch.map(|epoch| epoch.because.as_str())
+    line.pull_request?;
+    let silences =
+        |epoch: &&Epoch| epoch.is_of(metric, line) && epoch.pull_request == line.pull_request;
+    epochs.iter().find(silences).map(|epoch| epoch.because.as_str())
 }
 
 /// One metric of runs that may be compared, by one method, in the order of planning.
@@ -260,47 +272,65 @@ impl<'l> History<'l> {
         let inside: Vec<&Placed<'_>> = self.inside().collect();
         let disturbed = inside.iter().filter(|run| !run.line.disturbed.is_empty()).count();
         let usual = disturbed as f64 > DISTURBED_MAX * inside.len() as f64;
-        let mut accepted = BTreeSet::new();
-        let point = |run: &&Placed<'_>| {
+        let point = |(run, begun): (&&Placed<'_>, Option<&Epoch>)| {
             let line = run.line;
             let aside = (!usual && !line.disturbed.is_empty()).then_some(Aside::Disturbed);
-            let commit = line.commit.as_ref().map(ToString::to_string);
-            let mut begun = self.begun_by(line, &rules.epochs).peekable();
-            let begins = begun.peek().is_some();
-            // Each begins once, and a commit begins one level however many say so.
-            let first = begun.fold(begins, |first, at| accepted.insert(at) && first);
             Point {
                 value: run.entry.map(Entry::value),
-                commit,
+                commit: line.commit.as_ref().map(ToString::to_string),
                 machine: Some(format!("{} {}", line.fingerprint, line.profiler)),
                 aside,
-                accepted: first,
+                accepted: begun.is_some(),
             }
         };
-        Series { points: inside.iter().map(point).collect(), exact: None }
+        let points = inside.iter().zip(self.begun(&rules.epochs)).map(point).collect();
+        Series { points, exact: None }
     }
 
-    /// The places of the epochs that begin with the run of `line`.
-    fn begun_by(&self, line: &Line, epochs: &[Epoch]) -> impl Iterator<Item = usize> {
-        let begins =
-            move |epoch: &Epoch| epoch.is_of(self.metric, &line.job) && epoch.begins_with(line);
-        let places = epochs.iter().enumerate().filter(move |(_, epoch)| begins(epoch));
-        places.map(|(at, _)| at).collect::<Vec<_>>().into_iter()
+    /// For each of the runs inside, the epoch whose level begins there. Each begins once, and a
+    /// commit begins one level however many say so.
+    pub fn begun<'e>(&self, epochs: &'e [Epoch]) -> Vec<Option<&'e Epoch>> {
+        let mut begun = BTreeSet::new();
+        self.inside().map(|run| self.begins_level(run.line, epochs, &mut begun)).collect()
+    }
+
+    fn begins_level<'e>(
+        &self,
+        line: &Line,
+        epochs: &'e [Epoch],
+        begun: &mut BTreeSet<usize>,
+    ) -> Option<&'e Epoch> {
+        let of_metric: Vec<(usize, &Epoch)> =
+            epochs.iter().enumerate().filter(|(_, epoch)| epoch.is_of(self.metric, line)).collect();
+        let (at, others): (Vec<_>, Vec<_>) =
+            of_metric.into_iter().partition(|(_, epoch)| epoch.begins_at(line));
+        let is_new = at.iter().all(|(place, _)| !begun.contains(place));
+        let mut first = at.first().filter(|_| is_new).map(|(_, epoch)| *epoch);
+        begun.extend(at.iter().map(|(place, _)| *place));
+        for (place, epoch) in others.into_iter().filter(|(_, epoch)| epoch.begins_before(line)) {
+            if begun.insert(place) {
+                first = first.or(Some(epoch));
+            }
+        }
+        first
     }
 }
 
 /// The pull request that brought the commit of `line`: the run's own, or what the commit's subject
 /// says in the way that GitHub writes it.
 pub fn pull_request_of(line: &Line) -> Option<u64> {
+    line.pull_request.or_else(|| brought_by(line.subject.as_deref()?))
+}
+
+/// The pull request that a commit of that subject brought, if it is written in the way of GitHub.
+pub fn brought_by(subject: &str) -> Option<u64> {
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
-    line.pull_request.or_else(|| {
-        let subject = line.subject.as_deref()?.trim_end();
-        if let Some(rest) = subject.strip_prefix("Merge pull request #") {
-            return number(rest.split(' ').next().unwrap_or_default());
-        }
-        let (_, last) = subject.strip_suffix(')')?.rsplit_once("(#")?;
-        number(last)
-    })
+    let subject = subject.trim_end();
+    if let Some(rest) = subject.strip_prefix("Merge pull request #") {
+        return number(rest.split(' ').next().unwrap_or_default());
+    }
+    let (_, last) = subject.strip_suffix(')')?.rsplit_once("(#")?;
+    number(last)
 }
 
 #[cfg(test)]
@@ -318,6 +348,18 @@ mod tests {
         "schedule".clone_into(&mut line.event);
         line.disturbed.clear();
         line
+    }
+
+    fn epoch(metric: &str) -> Epoch {
+        Epoch {
+            metric: metric.to_owned(),
+            job: None,
+            repository: None,
+            commit: None,
+            planned: None,
+            pull_request: None,
+            because: "exact".to_owned(),
+        }
     }
 
     #[test]
@@ -386,18 +428,23 @@ mod tests {
         let mut lines = [line("a", "2026-11-01T00:00:00Z"), line("b", "2026-11-02T00:00:00Z")];
         let commit = lines[0].commit.as_ref().unwrap().to_string();
         let epoch = |metric: &str, job: Option<&str>| Epoch {
-            metric: metric.to_owned(),
             job: job.map(str::to_owned),
-            since: Since::Commit(commit.clone()),
-            because: "better numbers".to_owned(),
+            commit: Some(commit.clone()),
+            ..epoch(metric)
         };
         let job = lines[0].job.clone();
+        let repository = Some(lines[0].repository.to_uppercase());
         lines[1].commit = lines[0].commit.clone();
         for (epoch, expected) in [
             (epoch("cpu_time", None), [true, false]),
             (epoch("cpu_time", Some(&job)), [true, false]),
             (epoch("cpu_time", Some("other")), [false, false]),
             (epoch("duration", None), [false, false]),
+            (Epoch { repository, ..epoch("cpu_time", None) }, [true, false]),
+            (
+                Epoch { repository: Some("h/o/n".to_owned()), ..epoch("cpu_time", None) },
+                [false, false],
+            ),
         ] {
             let rules = Rules { events: Vec::new(), epochs: vec![epoch] };
             let all: Vec<&Line> = lines.iter().collect();
@@ -419,12 +466,7 @@ mod tests {
         lines[2].subject = Some("Be exact (#7)".to_owned());
         lines[3].commit = lines[2].commit.clone();
         lines[3].subject = lines[2].subject.clone();
-        let epoch = |number| Epoch {
-            metric: "cpu_time".to_owned(),
-            job: None,
-            since: Since::PullRequest(number),
-            because: "exact".to_owned(),
-        };
+        let epoch = |number| Epoch { pull_request: Some(number), ..epoch("cpu_time") };
         let all: Vec<&Line> = lines.iter().collect();
         for (number, expected) in [(7, [false, true, false]), (8, [false, false, false])] {
             let rules = Rules { events: Vec::new(), epochs: vec![epoch(number)] };
@@ -435,6 +477,36 @@ mod tests {
         let silenced = lines.iter().map(|line| accepted_for(line, "cpu_time", &epochs));
         assert_eq!(silenced.collect::<Vec<_>>(), [None, Some("exact"), None, None]);
         assert_eq!(accepted_for(&lines[1], "duration", &epochs), None);
+    }
+
+    #[test]
+    fn jobs_measured_at_other_commits_begin_with_their_first_run_after_a_merge() {
+        let mut lines: Vec<Line> = (1..=5)
+            .map(|day| line(&day.to_string(), &format!("2026-11-0{day}T00:00:00Z")))
+            .collect();
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.commit = CommitSha::parse(&at.to_string().repeat(40));
+        }
+        let all: Vec<&Line> = lines.iter().collect();
+        let merged = |sha: &str, planned: &str| Epoch {
+            commit: Some(sha.to_owned()),
+            planned: Some(planned.parse().unwrap()),
+            pull_request: Some(7),
+            ..epoch("cpu_time")
+        };
+        let elsewhere = "e".repeat(40);
+        let later =
+            Epoch { because: "again".to_owned(), ..merged(&elsewhere, "2026-11-04T09:00:00Z") };
+        let epochs = [merged(&elsewhere, "2026-11-02T09:00:00Z"), later];
+        let rules = Rules::default();
+        let begun = histories(&all, "cpu_time", &rules)[0].begun(&epochs);
+        let reasons: Vec<_> =
+            begun.iter().map(|one| one.map(|epoch| epoch.because.as_str())).collect();
+        assert_eq!(reasons, [None, None, Some("exact"), None, Some("again")]);
+        let epochs = [merged(&"1".repeat(40), "2026-11-02T00:00:00Z")];
+        let begun = histories(&all, "cpu_time", &rules)[0].begun(&epochs);
+        let places: Vec<_> = begun.iter().map(Option::is_some).collect();
+        assert_eq!(places, [false, true, false, false, false]);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Wish {
     pub metric: String,
     /// Only this job's; `None` for every job.
     pub job: Option<String>,
+    /// Only this project's, `host/owner/name`; `None` for every project.
+    pub repository: Option<String>,
     /// What begins the level.
     pub since: From,
     /// Why.
@@ -121,7 +123,9 @@ pub fn accept(
     let accepted = Accepted {
         metric: wish.metric.clone(),
         job: wish.job.clone(),
+        repository: wish.repository.clone(),
         commit,
+        planned: None,
         pull_request,
         because: wish.because.clone(),
         author: wish.author.clone(),
@@ -161,8 +165,11 @@ fn compose(
     let bytes = tip.read(EPOCHS_FILE)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let same = |other: &Accepted| {
-        (&other.metric, &other.job, &other.commit, other.pull_request)
-            == (&accepted.metric, &accepted.job, &accepted.commit, accepted.pull_request)
+        let is_of_same = (&other.metric, &other.job, &other.repository)
+            == (&accepted.metric, &accepted.job, &accepted.repository);
+        is_of_same
+            && other.pull_request == accepted.pull_request
+            && (other.commit == accepted.commit || accepted.pull_request.is_some())
     };
     if let Some(before) = Epochs::parse(&text)?.accepted.into_iter().find(same) {
         return Ok(Composed::Stands(before.because));

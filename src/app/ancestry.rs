@@ -6,6 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
+
+use crate::analysis::histories::brought_by;
 use crate::github::{Client, Error, RealPause, Settings};
 use crate::model::names::CommitSha;
 use crate::record::redact::Redactor;
@@ -32,7 +35,17 @@ struct Hub {
     settings: Settings,
     client: Mutex<Option<Client>>,
     known: Mutex<BTreeMap<(String, String), Option<Relation>>>,
+    pulls: Mutex<BTreeMap<u64, Option<Merged>>>,
     trouble: Mutex<Option<String>>,
+}
+
+/// How a pull request came onto a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Merged {
+    /// The commit that holds it.
+    pub(super) commit: CommitSha,
+    /// When, by the server's clock; `None` where a clone tells it.
+    pub(super) at: Option<Timestamp>,
 }
 
 /// How one commit lies to another.
@@ -59,6 +72,7 @@ impl Ancestry {
                 settings,
                 client: Mutex::default(),
                 known: Mutex::default(),
+                pulls: Mutex::default(),
                 trouble: Mutex::default(),
             })
         });
@@ -109,6 +123,37 @@ impl Ancestry {
         }
         let (hub, owner, name) = self.hub_of(record)?;
         hub.ask(owner, name, default_branch, head.as_str())?.merge_base
+    }
+
+    /// The commit by which pull request `number` came onto the line of `head`, and when, where that
+    /// is known: by the clone's subjects, else by GitHub.
+    pub(super) fn merged(&self, record: &Record, head: &CommitSha, number: u64) -> Option<Merged> {
+        if let Some(folder) = self.folder.as_ref().filter(|folder| clone::knows(folder, head)) {
+            let said = clone::saying(folder, head, &format!("#{number}"));
+            let brought = |(_, subject): &(_, String)| brought_by(subject) == Some(number);
+            if let Some((commit, _)) = said.into_iter().find(brought) {
+                return Some(Merged { commit, at: None });
+            }
+        }
+        let (hub, owner, name) = self.hub_of(record)?;
+        hub.merged(owner, name, number)
+    }
+
+    /// Whether `head` is `older` or descends from it; `None` where nobody knows.
+    pub(super) fn descends(
+        &self,
+        record: &Record,
+        older: &CommitSha,
+        head: &CommitSha,
+    ) -> Option<bool> {
+        if older == head {
+            return Some(true);
+        }
+        let of_clone = self.folder.as_ref().and_then(|folder| clone::descends(folder, older, head));
+        of_clone.or_else(|| {
+            let (hub, owner, name) = self.hub_of(record)?;
+            Some(hub.ask(owner, name, older.as_str(), head.as_str())?.behind == 0)
+        })
     }
 
     /// What kept GitHub from answering, for people.
@@ -216,35 +261,61 @@ impl Hub {
         if lock(&self.trouble).is_some() {
             return None;
         }
-        let answer = self.compare(owner, name, base, head);
-        let relation = match answer {
-            Ok(relation) => Some(relation),
-            // A commit that was rebased away, or a repository that the token may not see.
+        // A commit that was rebased away, or a repository that the token may not see, is not known.
+        let relation = self.answered(|client| compare(client, owner, name, base, head));
+        lock(&self.known).insert(pair, relation.clone());
+        relation
+    }
+
+    fn merged(&self, owner: &str, name: &str, number: u64) -> Option<Merged> {
+        if let Some(known) = lock(&self.pulls).get(&number) {
+            return known.clone();
+        }
+        if lock(&self.trouble).is_some() {
+            return None;
+        }
+        let pull = self.answered(|client| client.in_repository(owner, name)?.pull_request(number));
+        let merged = pull.and_then(|pull| pull.merged);
+        let merged = merged.map(|merged| Merged { commit: merged.commit, at: Some(merged.at) });
+        lock(&self.pulls).insert(number, merged.clone());
+        merged
+    }
+
+    /// What GitHub answers; `None` where it does not know. After any other error it is asked no
+    /// more.
+    fn answered<T>(&self, ask: impl FnOnce(&Client) -> Result<T, Error>) -> Option<T> {
+        let mut client = lock(&self.client);
+        let answer = match &mut *client {
+            Some(client) => ask(client),
+            none => Client::new(self.settings.clone(), RealPause::new())
+                .and_then(|client| ask(none.insert(client))),
+        };
+        match answer {
+            Ok(found) => Some(found),
             Err(Error::NotFound { .. } | Error::Name { .. }) => None,
             Err(error) => {
                 *lock(&self.trouble) = Some(error.to_string());
                 None
             }
-        };
-        lock(&self.known).insert(pair, relation.clone());
-        relation
+        }
     }
+}
 
-    fn compare(&self, owner: &str, name: &str, base: &str, head: &str) -> Result<Relation, Error> {
-        let mut client = lock(&self.client);
-        let client = match &mut *client {
-            Some(client) => client,
-            none => none.insert(Client::new(self.settings.clone(), RealPause::new())?),
-        };
-        let found = client.compare(owner, name, base, head)?;
-        let is_whole = found.ahead > 0 && !found.paths.is_empty() && found.paths.len() < FILES_MAX;
-        Ok(Relation {
-            ahead: found.ahead,
-            behind: found.behind,
-            merge_base: CommitSha::parse(&found.merge_base),
-            paths: (is_whole && found.behind == 0).then_some(found.paths).and_then(few),
-        })
-    }
+fn compare(
+    client: &Client,
+    owner: &str,
+    name: &str,
+    base: &str,
+    head: &str,
+) -> Result<Relation, Error> {
+    let found = client.compare(owner, name, base, head)?;
+    let is_whole = found.ahead > 0 && !found.paths.is_empty() && found.paths.len() < FILES_MAX;
+    Ok(Relation {
+        ahead: found.ahead,
+        behind: found.behind,
+        merge_base: CommitSha::parse(&found.merge_base),
+        paths: (is_whole && found.behind == 0).then_some(found.paths).and_then(few),
+    })
 }
 
 impl Relation {

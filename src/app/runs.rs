@@ -346,7 +346,7 @@ fn beside(
     match Index::new(&tip) {
         Ok(mut index) => (
             told_earlier(index.earlier(line)),
-            verdict::judge(&tip, &mut index, record, line, judging),
+            verdict::judge(&tip, &mut index, record, line, judging, None),
         ),
         Err(error) => (told_earlier(Err(error)), Err("its index cannot be read".to_owned())),
     }
@@ -389,7 +389,7 @@ fn from_tip(
         profiles: profiles(tip.read(&format!("{path}/{PROFILE_FILE}"))?.as_deref()),
         log_tail,
         earlier: told_earlier(index.earlier(&line)),
-        verdict: verdict::judge(tip, index, &record.record, &line, judging),
+        verdict: verdict::judge(tip, index, &record.record, &line, judging, None),
         record,
     })
 }

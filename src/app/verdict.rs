@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::history::rules;
 use super::index::Index;
-use crate::analysis::histories::{Standing, order};
+use crate::analysis::histories::{Epoch, Rules, Standing, order};
 use crate::analysis::judging::{JUDGING_FILE, JudgingFile};
 use crate::analysis::verdict::{Baseline, Facts, Judging, RunVerdict, Severity, verdict};
 use crate::config::{Config, patterns};
@@ -19,10 +19,7 @@ use crate::results::tip::Tip;
 /// How runs are judged, as the configuration says; what people accepted is the tip's to tell.
 pub fn judging(config: &Config) -> Judging {
     Judging {
-        rules: crate::analysis::histories::Rules {
-            events: config.history.events.clone(),
-            epochs: Vec::new(),
-        },
+        rules: Rules { events: config.history.events.clone(), epochs: Vec::new() },
         metrics: config.metrics.clone(),
         confirm_within: config.history.confirm_within,
         quiet_paths: config.triggers.skip_when_only.clone(),
@@ -40,7 +37,21 @@ pub(super) fn judging_file(tip: &Tip<'_>) -> Result<(JudgingFile, Option<String>
     })
 }
 
-/// Judges the run of `line` by the runs that the index holds beside it.
+/// By which rules the run of `line` is judged, before what people accepted: those of `judging`
+/// where a configuration gives them, else those that the results repository keeps.
+pub(super) fn judging_of(
+    tip: &Tip<'_>,
+    line: &Line,
+    judging: &Judging,
+) -> Result<Judging, ResultsError> {
+    if judging.given {
+        return Ok(judging.clone());
+    }
+    Ok(judging_file(tip)?.0.of(&line.repository))
+}
+
+/// Judges the run of `line` by the runs that the index holds beside it. `epochs` are the accepted
+/// changes where the tip's are not the newest.
 ///
 /// # Errors
 /// Why it cannot be judged, for people. That never keeps a run from being published.
@@ -50,20 +61,16 @@ pub(super) fn judge(
     record: &Record,
     line: &Line,
     judging: &Judging,
+    epochs: Option<&[Epoch]>,
 ) -> Result<RunVerdict, String> {
     let told = |error: ResultsError| error.to_string();
-    let kept;
-    let judging = if judging.given {
-        judging
-    } else {
-        kept = judging_file(tip).map_err(told)?.0.of(&line.repository);
-        &kept
-    };
+    let mut judging = judging_of(tip, line, judging).map_err(told)?;
     let (rules, notice) = rules(tip, &judging.rules.events).map_err(told)?;
-    if let Some(notice) = notice {
-        return Err(notice);
-    }
-    let judging = Judging { rules, ..judging.clone() };
+    judging.rules = match (epochs, notice) {
+        (Some(epochs), _) => Rules { epochs: epochs.to_vec(), ..rules },
+        (None, Some(notice)) => return Err(notice),
+        (None, None) => rules,
+    };
     let lines = index.of_key(line).map_err(told)?;
     let mut facts = facts(record, &judging);
     let all: Vec<&Line> = lines.iter().collect();

@@ -5,6 +5,7 @@ use super::destination::{self, Destination, Found};
 use super::failure::{ExitCode, Failure};
 use super::screen::{JobOutput, Screen};
 use super::{Edge, publish};
+use crate::actions::Actions;
 use crate::app::accept::{self as app, AcceptError, From, Wish};
 use crate::app::publish::Pages;
 use crate::app::publish::retry::Retry;
@@ -13,6 +14,7 @@ use crate::github::RealPause;
 use crate::model::names::is_metric_name;
 use crate::model::text::visible;
 use crate::plan::Plan;
+use crate::record::index::repository_name;
 use crate::results::Results;
 use crate::source::git;
 
@@ -40,9 +42,12 @@ pub(super) fn planned(
     let (Some(accept), Some(pull)) = (&plan.accept, &plan.facts.pull_request) else {
         return Err(Failure::usage("the plan accepts nothing"));
     };
+    // Other projects that publish here count their pull requests from one, too.
+    let project = Actions::from_variables(&destination::texts(edge));
     let wish = Wish {
         metric: accept.metric.clone(),
         job: None,
+        repository: project.map(|actions| repository_name(&actions.repository())),
         since: From::PullRequest(pull.number),
         because: accept.because.clone(),
         author: accept.author.clone(),
@@ -89,6 +94,7 @@ fn wish(edge: &Edge, args: &AcceptArgs) -> Result<Wish, Failure> {
     Ok(Wish {
         metric: args.metric.clone(),
         job: args.job.clone(),
+        repository: None,
         since: From::Commit(args.since.clone()),
         because,
         author,

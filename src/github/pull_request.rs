@@ -34,6 +34,17 @@ pub struct PullRequest {
     pub base_ref: String,
     /// Its labels.
     pub labels: Vec<String>,
+    /// How it was merged; `None` while it is not.
+    pub merged: Option<Merged>,
+}
+
+/// How a pull request was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The commit on the branch that holds it.
+    pub commit: CommitSha,
+    /// When, by the server's clock.
+    pub at: Timestamp,
 }
 
 /// The paths that a pull request changes.
@@ -124,6 +135,9 @@ struct PullRequestWire {
     base: EndWire,
     #[serde(default)]
     labels: Vec<LabelWire>,
+    merged_at: Option<Timestamp>,
+    // Of one that is not merged: a commit that GitHub made to try it.
+    merge_commit_sha: Option<CommitSha>,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +177,7 @@ impl From<PullRequestWire> for PullRequest {
             Some(repository) => (Some(repository.full_name), repository.pushed_at),
             None => (None, None),
         };
+        let merged = wire.merged_at.zip(wire.merge_commit_sha);
         Self {
             number: wire.number,
             open: wire.state == "open",
@@ -174,6 +189,7 @@ impl From<PullRequestWire> for PullRequest {
             base: wire.base.sha,
             base_ref: wire.base.reference,
             labels: wire.labels.into_iter().map(|label| label.name).collect(),
+            merged: merged.map(|(at, commit)| Merged { commit, at }),
         }
     }
 }

@@ -51,6 +51,26 @@ pub fn nearest(folder: &Path, head: &CommitSha, measured: &[CommitSha]) -> Optio
     CommitSha::parse(found)
 }
 
+/// Whether `head` is `older` or descends from it; `None` when the clone lacks one of them.
+pub fn descends(folder: &Path, older: &CommitSha, head: &CommitSha) -> Option<bool> {
+    let git = Git { folder };
+    (holds(&git, older) && holds(&git, head)).then(|| {
+        git.output(&["merge-base", "--is-ancestor", older.as_str(), head.as_str()]).is_ok()
+    })
+}
+
+/// The commits up to `head` whose message holds `text`, the newest first, with their subjects.
+pub fn saying(folder: &Path, head: &CommitSha, text: &str) -> Vec<(CommitSha, String)> {
+    let grep = format!("--grep={text}");
+    let args = ["log", "--no-show-signature", "--fixed-strings", &grep, BACK_MAX, "--format=%H %s"];
+    let lines = Git { folder }.lines(&[&args[..], &[head.as_str(), "--"]].concat());
+    let parts = |line: &String| {
+        let (sha, subject) = line.split_once(' ')?;
+        Some((CommitSha::parse(sha)?, subject.to_owned()))
+    };
+    lines.unwrap_or_default().iter().filter_map(parts).collect()
+}
+
 /// Where `head` left the branch `name`, in the clone's own or its remote's copy.
 pub fn merge_base(folder: &Path, name: &str, head: &CommitSha) -> Option<CommitSha> {
     let branch = super::git::resolve(folder, &format!("refs/remotes/origin/{name}"))

@@ -7,7 +7,7 @@ use perftrail::record::{Against, Record, canonical};
 use serde_json::Value;
 
 use crate::desk::Desk;
-use crate::fake_github::{Failure, FakeGitHub, FakeRepository, FakeToken};
+use crate::fake_github::{Failure, FakeGitHub, FakePull, FakeRepository, FakeToken};
 use crate::history_repository::{night, perftrail, publish};
 use crate::support::{Answer, Project};
 
@@ -188,6 +188,76 @@ fn a_commit_that_is_gone_or_a_server_in_trouble_stops_no_publish() {
     let answer = hub.publish(&nights[2]).exits(0);
     assert!(answer.stderr.contains("lie to earlier ones is not known"), "{}", answer.stderr);
     assert_eq!(hub.against(&nights[2]), []);
+}
+
+/// What people accept under pull request 9.
+const EPOCH: &str = r#"[[epoch]]
+metric = "cpu_time"
+repository = "127.0.0.1/lab/model"
+pull_request = 9
+because = "exact solver"
+author = "ada"
+date = "2026-11-30"
+"#;
+
+#[test]
+fn a_level_begins_with_the_first_run_that_holds_its_pull_request() {
+    let slow = |n: i64| if n < 21 { 1.0 } else { 1.3 };
+    let nights: Vec<Record> = (0..30)
+        .map(|n| {
+            at_github(n, |record| {
+                record.metrics.get_mut("cpu_time").expect("a metric").value *= slow(n);
+            })
+        })
+        .collect();
+    let shas: Vec<String> = nights.iter().map(sha).collect();
+    // It is merged between two nights by a commit that is not measured, and nothing that is
+    // measured names it.
+    let merge = "c".repeat(40);
+    let mut repository = FakeRepository::of("private").commit(&shas[0], &[]);
+    for (n, pair) in shas.windows(2).enumerate() {
+        let parent = if n == 20 { &merge } else { &pair[0] };
+        repository = repository.commit(&pair[1], &[parent]);
+    }
+    let hub = Hub::new(repository.commit(&merge, &[&shas[20]]));
+    let pull = FakePull::from(SOURCE, &"d".repeat(40));
+    let stands = |pull: &FakePull| {
+        let mut model = hub.github.model();
+        let repository = model.repositories.get_mut(SOURCE).expect("the project");
+        repository.pulls.insert(9, pull.clone());
+    };
+    stands(&pull);
+    publish(&hub.desk, &nights[..20]);
+    hub.desk.put("epochs.toml", "100644", EPOCH);
+    hub.publish(&nights[20]).exits(0);
+    assert_eq!(hub.desk.show("epochs.toml"), EPOCH.trim_end(), "it is not merged");
+
+    stands(&pull.merged(&merge, "2026-12-20T20:00:00Z"));
+    hub.github.fail([Failure::refusal(403, "Resource not accessible by integration")]);
+    hub.publish(&nights[21]).exits(0);
+    assert_eq!(hub.desk.show("epochs.toml"), EPOCH.trim_end(), "nobody told");
+    hub.github.recover();
+    let answer = hub.publish(&nights[22]).exits(0);
+    assert!(answer.stderr.contains("that pull request 9 brings begins at"), "{}", answer.stderr);
+    let begins = format!(
+        "pull_request = 9\ncommit = \"{}\"\nplanned = \"{}\"\n",
+        shas[21], nights[21].run.planned
+    );
+    assert_eq!(
+        hub.desk.show("epochs.toml"),
+        EPOCH.trim_end().replace("pull_request = 9\n", &begins)
+    );
+    let asked = hub.github.requests().len();
+    hub.publish(&nights[23]).exits(0);
+    let asked = hub.github.requests().split_off(asked);
+    assert!(asked.iter().all(|request| !request.contains("/pulls/")), "{asked:?}");
+
+    publish(&hub.desk, &nights[24..]);
+    let found = perftrail(&hub.desk, &["history", "--metric", "cpu_time", "--format", "json"]);
+    let found: Value = serde_json::from_str(&found.exits(0).stdout).expect("JSON");
+    let change = &found["histories"][0]["change_points"][0];
+    assert_eq!((&change["index"], &change["state"]), (&21.into(), &"accepted".into()), "{found}");
+    perftrail(&hub.desk, &["fsck"]).exits(0);
 }
 
 /// Twenty quiet nights, then two slow ones; what becomes of the second.

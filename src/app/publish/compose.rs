@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use super::epochs;
 use super::landing::{self, Anew, LandingFiles};
 use super::message::{Brought, message};
 use super::pages::{self, Stored};
@@ -9,7 +10,7 @@ use super::place::{self, Place};
 use super::selection::{LeftOut, Selection, select};
 use super::{Options, Outcome, Published, PublishedRun, RefusedBundle, WhyRefused};
 use crate::analysis::epochs::EPOCHS_FILE;
-use crate::analysis::histories::Standing as RunStanding;
+use crate::analysis::histories::{Epoch, Standing as RunStanding};
 use crate::analysis::judging::{JUDGING_FILE, JudgingFile};
 use crate::app::index::{Index, MONTHS_EXPECTED};
 use crate::app::verdict;
@@ -17,6 +18,7 @@ use crate::bundle::read::Bundle;
 use crate::config::layout::Filling;
 use crate::model::names::CommitSha;
 use crate::model::status::Identity;
+use crate::record::Record;
 use crate::record::index::{Line, PATH_MAX, key_of};
 use crate::record::layout::{RECORD_FILE, RUNS_DIR, start_of};
 use crate::record::read::ReadRecord;
@@ -102,8 +104,9 @@ impl Composer<'_> {
             return Ok((None, published));
         }
         let mut change = Change::default();
+        let epochs = self.begin_epochs(tip, &added, &mut index, &mut change, &mut published)?;
         for run in &added {
-            self.add_run(tip, run, &mut index, &mut change, &mut published)?;
+            self.add_run(tip, run, &mut index, epochs.as_deref(), &mut change, &mut published)?;
         }
         for (path, bytes) in index.touched() {
             put_shard(tip, &path, &bytes, &mut change)?;
@@ -111,7 +114,8 @@ impl Composer<'_> {
         if standing == Standing::Whole {
             add_house(tip, &mut change)?;
             let judging = self.add_judging(tip, &added, &mut change, &mut published)?;
-            if let Err(why) = self.add_landing(tip, &mut index, judging, &mut change) {
+            let anew = Anew { judging: Some(judging), epochs };
+            if let Err(why) = self.add_landing(tip, &mut index, anew, &mut change) {
                 published.notices.push(format!("the landing page stays as it was: {why}"));
             }
         } else {
@@ -258,6 +262,7 @@ impl Composer<'_> {
         tip: &Tip<'_>,
         run: &Added<'_>,
         index: &mut Index<'_, '_>,
+        epochs: Option<&[Epoch]>,
         change: &mut Change,
         published: &mut Published,
     ) -> Result<(), ResultsError> {
@@ -281,7 +286,7 @@ impl Composer<'_> {
         let earlier = pages::told_earlier(&earlier);
         let stored = Stored::of_bundle(bundle, self.options.rules.log);
         let record = &run.record.record;
-        let judged = verdict::judge(tip, index, record, &run.line, &self.options.judging);
+        let judged = verdict::judge(tip, index, record, &run.line, &self.options.judging, epochs);
         if let Err(why) = &judged {
             published.notices.push(format!("not judged: {why}"));
         }
@@ -302,6 +307,26 @@ impl Composer<'_> {
             change.drop_others(tip, old)?;
         }
         Ok(())
+    }
+
+    /// Begins the levels of pull requests that these runs are the first to hold; what people
+    /// accepted, with those, where one begins.
+    fn begin_epochs(
+        &self,
+        tip: &Tip<'_>,
+        added: &[Added<'_>],
+        index: &mut Index<'_, '_>,
+        change: &mut Change,
+        published: &mut Published,
+    ) -> Result<Option<Vec<Epoch>>, ResultsError> {
+        let runs: Vec<(&Record, &Line)> =
+            added.iter().map(|run| (&run.record.record, &run.line)).collect();
+        let Some(begun) = epochs::begin(tip, index, &runs, self.options)? else {
+            return Ok(None);
+        };
+        change.put(tip, ours(EPOCHS_FILE)?, begun.text.as_bytes())?;
+        published.notices.extend(begun.notices);
+        Ok(Some(begun.epochs))
     }
 
     /// Keeps by which rules each project is judged, where a configuration says so and a run of the
@@ -334,10 +359,9 @@ impl Composer<'_> {
         &self,
         tip: &Tip<'_>,
         index: &mut Index<'_, '_>,
-        judging: JudgingFile,
+        anew: Anew,
         change: &mut Change,
     ) -> Result<(), String> {
-        let anew = Anew { judging: Some(judging), ..Anew::default() };
         let landing = landing::files(tip, index, &self.options.pages, anew)?;
         put_landing(tip, landing, change).map_err(|error| error.to_string())
     }

@@ -5,6 +5,7 @@
 //! tip. Nothing is read from a bundle without being checked, and no bundle is ever changed.
 
 pub(super) mod compose;
+mod epochs;
 mod hostile;
 pub(super) mod landing;
 mod lost;

@@ -30,6 +30,6 @@ pub(in crate::app) fn remade(
         content(PROFILE_FILE)?.as_deref(),
     );
     let earlier = index.earlier(line);
-    let judged = verdict::judge(tip, index, record, line, judging);
+    let judged = verdict::judge(tip, index, record, line, judging, None);
     pages.of_run(record, &stored, told_earlier(&earlier), said(&judged), &line.path)
 }

@@ -198,14 +198,13 @@ fn commits(input: &HistoryInput, change: &ChangePoint, line: &Line) -> Cell {
 }
 
 fn accepted(history: &History<'_>, input: &HistoryInput, epochs: &[Epoch]) -> Vec<String> {
+    let begun = history.begun(epochs);
     let changes = input.judgement.change_points.iter();
     let accepted = changes.filter(|change| change.state == State::Accepted);
     accepted
         .filter_map(|change| {
-            let line = history.inside().nth(change.index)?.line;
-            let is_it =
-                |epoch: &&Epoch| epoch.is_of(history.metric, &line.job) && epoch.begins_with(line);
-            let because = plain::line(&epochs.iter().find(is_it)?.because, 400);
+            let epoch = begun.get(change.index).copied().flatten()?;
+            let because = plain::line(&epoch.because, 400);
             Some(format!("Accepted at {}: {because}", input.name_of(change.index)))
         })
         .collect()

@@ -22,6 +22,8 @@ pub(crate) struct FakePull {
     pub(crate) head_pushed: Option<&'static str>,
     pub(crate) base: String,
     pub(crate) labels: Vec<&'static str>,
+    /// The commit that holds it, and when it was merged.
+    pub(crate) merged: Option<(String, &'static str)>,
     /// Paths, with the name before a renaming.
     pub(crate) files: Vec<(String, Option<String>)>,
     pub(crate) comments: Vec<FakeComment>,
@@ -38,9 +40,15 @@ impl FakePull {
             head_pushed: None,
             base: "0".repeat(40),
             labels: Vec::new(),
+            merged: None,
             files: Vec::new(),
             comments: Vec::new(),
         }
+    }
+
+    /// Merges it.
+    pub(crate) fn merged(self, commit: &str, at: &'static str) -> Self {
+        Self { open: false, merged: Some((commit.to_owned(), at)), ..self }
     }
 
     /// Adds a comment of somebody's.
@@ -169,6 +177,9 @@ fn described(name: &str, number: &str, pull: &FakePull) -> Value {
         "head": {"sha": pull.head, "ref": pull.head_ref, "repo": head_repository},
         "base": {"sha": pull.base, "ref": "main", "repo": {"full_name": name, "pushed_at": NOW}},
         "labels": pull.labels.iter().map(|name| json!({"name": name})).collect::<Vec<_>>(),
+        "merged_at": pull.merged.as_ref().map(|(_, at)| at),
+        // Of an open one: a commit that was made to try it.
+        "merge_commit_sha": pull.merged.as_ref().map_or("e".repeat(40), |(sha, _)| sha.clone()),
     })
 }
 
