@@ -1,11 +1,14 @@
 //! `doctor`: says before a long run what would fail after it.
 
+mod programs;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use jiff::Timestamp;
+pub use programs::programs;
 
 use crate::app::run::hints::tox_drops_ours;
 use crate::config::{Config, Job, Profiler};

@@ -62,6 +62,7 @@ fn project(edge: &Edge, args: &DoctorArgs, source: &Source) -> (Vec<Finding>, Op
     found.extend(doctor::checkout(&git::missing(&edge.folder)));
     if let Some(config) = &config {
         found.extend(doctor::time_limits(config));
+        found.extend(doctor::programs(config, &edge.variables, &root));
         found.extend(doctor::profilers(config, &edge.variables, &edge.folder));
         found.extend(doctor::tox(config, &root));
     }
