@@ -12,6 +12,7 @@ use super::screen::{JobOutput, Screen};
 use super::{Edge, destination, print, print_json, publish};
 use crate::analysis::history::{Effect, file, judge};
 use crate::app::history::{self as app, Query};
+use crate::app::verdict::judging;
 use crate::app::watch::Watch;
 use crate::config::scalar;
 use crate::model::metric::{Better, Unit};
@@ -65,20 +66,20 @@ fn print_all(inputs: &[HistoryInput], format: TextFormat) -> Result<u8, Failure>
 /// The histories of the results repository.
 fn of_repository(edge: &Edge, args: &HistoryArgs) -> Result<Vec<HistoryInput>, Failure> {
     let screen = Screen::new(edge.volume, JobOutput::Kept);
-    let mut config = publish::load(edge, args.config.as_deref())?;
-    for rule in &mut config.metrics {
-        if let Some(least) = args.min_effect.as_deref() {
-            rule.min_effect = scalar::threshold(least);
-        }
-    }
+    let config = publish::load(edge, args.config.as_deref())?;
     let Found::There(to) = destination::find(edge, &args.target, &config)? else {
         return Err(Failure::usage("there is no results repository: name one with --to")
             .with_help("a plain series is judged by --series FILE"));
     };
     let failed = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
     let results = Results::open(&to.to, &to.branch).map_err(|error| failed(&error))?;
-    let query = Query { job: args.job.clone(), metrics: args.metric.clone() };
-    let found = app::histories(&results, &query, &config).map_err(|error| failed(&error))?;
+    let query = Query {
+        job: args.job.clone(),
+        metrics: args.metric.clone(),
+        min_effect: args.min_effect.as_deref().and_then(scalar::threshold),
+    };
+    let found =
+        app::histories(&results, &query, &judging(&config)).map_err(|error| failed(&error))?;
     found.notices.iter().for_each(|notice| screen.warn(notice));
     Ok(found.histories)
 }

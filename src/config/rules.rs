@@ -29,6 +29,14 @@ pub struct MetricRule {
     pub ignore: Option<Ignore>,
 }
 
+impl MetricRule {
+    /// The rule of a metric of which nothing is said.
+    pub fn of(name: &str) -> Self {
+        let name = name.to_owned();
+        Self { name, better: None, min_effect: None, warn: None, fail: None, ignore: None }
+    }
+}
+
 /// A change that people know about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignore {

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use perftrail::analysis::judging::JudgingFile;
 use perftrail::model::names::CommitSha;
 use perftrail::model::status::Status;
 use perftrail::record::{Record, canonical};
@@ -159,6 +160,35 @@ fn another_machine_or_workload_is_another_history() {
     }
     // Newest first.
     assert_eq!(found[0]["points"], 6);
+}
+
+#[test]
+fn far_from_the_project_its_kept_rules_count() {
+    let desk = Desk::new();
+    let records: Vec<Record> = (0..24).map(|n| night(n, 100.0 + n as f64 / 8.0, |_| {})).collect();
+    publish(&desk, &records);
+    let names = |desk: &Desk| -> Vec<String> {
+        let found = histories(desk, &[]);
+        found.iter().map(|one| one["metric"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(names(&desk), ["cpu_time", "memory_peak"]);
+    let text = "[metric.duration]\nmin_effect = \"50 %\"\n";
+    let config = perftrail::config::parse("perftrail.toml", text).expect("a configuration");
+    let mut rules = JudgingFile::default();
+    let project = perftrail::record::index::repository_name(&records[0].repository);
+    rules.set(&project, &perftrail::app::verdict::judging(&config));
+    let file = String::from_utf8(rules.to_bytes()).expect("JSON");
+    desk.put("judging.json", "100644", &file);
+    assert_eq!(names(&desk), ["duration"]);
+    let changes = |args: &[&str]| {
+        let found = histories(&desk, &[&["--metric", "duration"], args].concat());
+        found[0]["change_points"].as_array().expect("changes").len()
+    };
+    assert_eq!(changes(&[]), 0);
+    assert!(changes(&["--min-effect", "0.1 %"]) > 0);
+    std::fs::write(desk.path("home/perftrail.toml"), "[metric.cpu_time]\nbetter = \"lower\"\n")
+        .expect("a configuration");
+    assert_eq!(names(&desk), ["cpu_time"], "the one at hand comes first");
 }
 
 #[test]

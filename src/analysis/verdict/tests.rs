@@ -44,17 +44,6 @@ fn judged_by(lines: &[Line], run: &Line, judging: &Judging) -> RunVerdict {
     verdict(&all, run, &Facts::default(), judging)
 }
 
-fn rule(name: &str) -> MetricRule {
-    MetricRule {
-        name: name.to_owned(),
-        better: None,
-        min_effect: None,
-        warn: None,
-        fail: None,
-        ignore: None,
-    }
-}
-
 #[test]
 fn the_first_runs_are_not_judged_and_say_what_would_show() {
     let first = night(0, 100.0);
@@ -124,7 +113,7 @@ fn the_words_of_a_step_night_by_night() {
 fn limits_of_the_configuration_count_and_never_below_the_smallest_effect() {
     let threshold = |share| Some(Threshold { relative: Some(share), absolute: None });
     let lines = nights(20, 100.0);
-    let mut cpu = rule("cpu_time");
+    let mut cpu = MetricRule::of("cpu_time");
     (cpu.min_effect, cpu.warn, cpu.fail) = (threshold(0.2), threshold(0.02), threshold(0.3));
     let by = |rule: &MetricRule| Judging { metrics: vec![rule.clone()], ..judging() };
     assert_eq!(judged_by(&lines, &night(20, 110.0), &by(&cpu)).word, Word::Unchanged);
@@ -138,7 +127,7 @@ fn limits_of_the_configuration_count_and_never_below_the_smallest_effect() {
 
 #[test]
 fn what_is_ignored_is_said_and_quiet_until_its_day() {
-    let mut cpu = rule("cpu_time");
+    let mut cpu = MetricRule::of("cpu_time");
     cpu.ignore = Some(crate::config::Ignore {
         until: Some("2026-02-01".parse().unwrap()),
         because: "known".to_owned(),
@@ -239,11 +228,12 @@ fn many_metrics_do_not_make_chance_a_word() {
         line
     };
     let lines: Vec<Line> = (0..20).map(|number| with(number, 1.0)).collect();
-    let by = Judging { metrics: names.iter().map(|name| rule(name)).collect(), ..judging() };
+    let by =
+        Judging { metrics: names.iter().map(|name| MetricRule::of(name)).collect(), ..judging() };
     // Alone it would be unusual: among two hundred it is not.
     let slight = with(21, 1.05);
     assert_eq!(judged_by(&lines, &slight, &by).word, Word::Unchanged);
-    let alone = Judging { metrics: vec![rule("m3")], ..judging() };
+    let alone = Judging { metrics: vec![MetricRule::of("m3")], ..judging() };
     assert_eq!(judged_by(&lines, &slight, &alone).word, Word::Changed);
     assert_eq!(judged_by(&lines, &with(21, 2.0), &by).word, Word::Changed);
 }
