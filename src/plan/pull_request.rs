@@ -71,6 +71,9 @@ pub struct MeasuredBy {
     /// Who started it; `None` when the service does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// Whether it ended with success: where it left nothing, it was skipped.
+    #[serde(default)]
+    pub succeeded: bool,
 }
 
 impl PullRequest {

@@ -89,6 +89,8 @@ pub struct WorkflowRun {
     pub actor: Option<String>,
     /// When this try began, by the server's clock.
     pub began: Timestamp,
+    /// Whether every job of it that was not skipped succeeded.
+    pub succeeded: bool,
 }
 
 /// Reads the payload of the event `name`.
@@ -194,6 +196,8 @@ struct WorkflowRunPartWire {
     created_at: Timestamp,
     #[serde(default)]
     run_started_at: Option<Timestamp>,
+    #[serde(default)]
+    conclusion: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -250,6 +254,7 @@ impl From<WorkflowRunWire> for WorkflowRun {
             head_repository: run.head_repository.map(|repository| repository.full_name),
             actor: run.actor.map(|user| user.login),
             began: run.run_started_at.unwrap_or(run.created_at),
+            succeeded: matches!(run.conclusion.as_deref(), Some("success" | "skipped")),
         }
     }
 }

@@ -550,6 +550,7 @@ pub(crate) fn workflow_run(change: impl FnOnce(&mut Value)) -> Value {
         "head_branch": "faster", "head_repository": {"full_name": "eve/model"},
         "actor": {"login": "eve", "type": "User"}, "pull_requests": [],
         "created_at": "2026-12-14T10:00:00Z", "run_started_at": "2026-12-14T11:00:00Z",
+        "conclusion": "failure",
     }});
     change(&mut payload["workflow_run"]);
     payload
@@ -563,6 +564,10 @@ fn what_a_pull_request_s_workflow_left_is_known_by_its_event() {
     let facts = &heard.said["plan"]["facts"];
     assert_eq!((&facts["event"], &facts["run_number"]), (&json!("pull_request"), &json!(5)));
     assert_eq!(facts["measured_by"]["run_id"], 99);
+    assert_eq!(facts["measured_by"]["succeeded"], false);
+    let skipped = workflow_run(|run| run["conclusion"] = json!("success"));
+    let heard = chat.event("workflow_run", &skipped).exits(0);
+    assert_eq!(heard.said["plan"]["facts"]["measured_by"]["succeeded"], true);
     assert_eq!(facts["pull_request"]["number"], 7);
     for (change, why) in [
         (("event", json!("push")), "did not end a run for a pull request"),

@@ -476,3 +476,18 @@ fn a_bundle_that_never_came_is_recorded_as_lost() {
     let published = measured.publish(&[&empty]);
     assert_eq!(published.runs[0].lost.as_deref(), Some("sim"), "{published:?}");
 }
+
+#[test]
+fn a_workflow_that_was_skipped_lost_nothing() {
+    let measured = Measured::new();
+    let mut plan = read_json(&measured.project.path("plan.json"));
+    fs::remove_dir_all(&measured.bundle).expect("the bundle goes");
+    for (succeeded, told) in [(true, "it was skipped, nothing is published"), (false, "lost")] {
+        plan["facts"]["measured_by"] =
+            json!({"run_id": 99, "attempt": 1, "run_number": 5, "succeeded": succeeded});
+        let answer = publish_job(&measured, &plan).exits(0);
+        let said = answer.stdout + &answer.stderr;
+        assert!(said.contains(told), "{said}");
+        assert_eq!(measured.project.path("results").exists(), !succeeded, "{said}");
+    }
+}

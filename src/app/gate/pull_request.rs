@@ -48,6 +48,7 @@ pub(super) fn publish(gate: &Gate<'_>, run: &WorkflowRun) -> Result<Decision, Ga
             attempt: run.attempt,
             run_number: run.run_number,
             actor: run.actor.clone(),
+            succeeded: run.succeeded,
         }),
         ..facts
     })

@@ -38,6 +38,9 @@ use crate::results::path::PathError;
 use crate::results::{Patience, Results, ResultsError, Target};
 use compose::{Candidate, Composer};
 
+/// Said where a workflow measured nothing on purpose.
+pub const SKIPPED: &str = "the workflow that was to measure succeeded and left no bundle: it was skipped, nothing is published";
+
 /// How bundles are published.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -190,6 +193,9 @@ pub fn publish(
     // Of what was refused nobody knows which run it would have been.
     let missing = awaited.filter(|_| refused.is_empty());
     let missing = missing.map_or_else(Vec::new, |awaited| awaited.missing(&bundles));
+    if awaited.is_some_and(|awaited| awaited.was_skipped(bundles.len() + refused.len())) {
+        notices.push(SKIPPED.to_owned());
+    }
     if bundles.is_empty() && missing.is_empty() {
         return Ok(Published { refused, notices, ..Published::default() });
     }

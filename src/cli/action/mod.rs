@@ -28,7 +28,7 @@ use super::screen::{JobOutput, Screen};
 use crate::actions::files::{Files, FilesError};
 use crate::actions::inputs::Inputs;
 use crate::analysis::verdict::Judging;
-use crate::app::publish::Awaited;
+use crate::app::publish::{Awaited, SKIPPED};
 use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::measure::{self, Stop};
@@ -189,6 +189,10 @@ impl Step {
                 ));
             }
         };
+        if options.awaited.as_ref().is_some_and(|awaited| awaited.was_skipped(bundles.len())) {
+            self.screen.say(SKIPPED);
+            return Ok(ExitCode::Done as u8);
+        }
         let plan = plan.as_ref().map(|(plan, _)| plan);
         let telling = Telling { config: &config, plan };
         let outcome = published::publish(self, &bundles, &mut to, options, &telling);
