@@ -1,4 +1,5 @@
-//! What opens the results repository: a deploy key, a token, or a GitHub App that gets one.
+//! What opens the results repository: a deploy key, a token, or a GitHub App that gets one. And what
+//! reads the measured project.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,9 @@ use crate::app::hub::Slug;
 use crate::github::{App, AppError, AppToken, RealPause, Settings};
 use crate::model::secret::Secret;
 use crate::results::remote::Credential;
+
+/// The variables that may hold a token of the measured project, the first that does counts.
+const PROJECT_TOKENS: [&str; 3] = ["PERFTRAIL_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
 
 /// An App and the repository that it is to open.
 #[derive(Debug)]
@@ -81,4 +85,14 @@ impl AppAccess {
         }
         Ok(given)
     }
+}
+
+/// The token that reads the measured project.
+pub(super) fn project_token(texts: &BTreeMap<String, String>) -> Option<&str> {
+    PROJECT_TOKENS.iter().find_map(|name| given(texts, name))
+}
+
+/// A variable that says something.
+pub(super) fn given<'t>(texts: &'t BTreeMap<String, String>, name: &str) -> Option<&'t str> {
+    texts.get(name).map(String::as_str).filter(|text| !text.trim().is_empty())
 }

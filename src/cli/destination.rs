@@ -237,8 +237,8 @@ fn locate(edge: &Edge, args: &TargetArgs, config: &Config) -> Result<Found, Fail
 /// How GitHub is asked about commits of the measured project: by the token that may read it, else
 /// by that of the results; without any it is not asked.
 fn asking(texts: &BTreeMap<String, String>) -> Option<Settings> {
-    let given = |name: &str| texts.get(name).filter(|text| !text.trim().is_empty());
-    let token = given("PERFTRAIL_GITHUB_TOKEN").or_else(|| given("PERFTRAIL_RESULTS_TOKEN"))?;
+    let of_results = || access::given(texts, "PERFTRAIL_RESULTS_TOKEN");
+    let token = access::project_token(texts).or_else(of_results)?;
     let mut settings = Settings::from_variables(texts).ok()?;
     settings.token = Some(Token::new(token).ok()?);
     // Good to know and no more: a run is not kept waiting for it.

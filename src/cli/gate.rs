@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::access;
 use super::args::{GateArgs, ListFormat, Target as TargetArgs};
 use super::destination::{self, texts};
 use super::failure::{ExitCode, Failure};
@@ -244,11 +245,9 @@ pub(super) fn configuration_of(
 
 /// How GitHub is asked: with `token`, else with that of the environment.
 fn settings(texts: &BTreeMap<String, String>, token: Option<&str>) -> Result<Settings, Failure> {
-    const NAMES: [&str; 3] = ["PERFTRAIL_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"];
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
     let mut github = Settings::from_variables(texts).map_err(|error| usage(&error))?;
-    let own = || NAMES.iter().find_map(|name| texts.get(*name).filter(|text| !text.is_empty()));
-    let token = token.or_else(|| own().map(String::as_str)).map(Token::new).transpose();
+    let token = token.or_else(|| access::project_token(texts)).map(Token::new).transpose();
     github.token = token.map_err(|error| usage(&error))?;
     Ok(github)
 }
