@@ -1,5 +1,7 @@
 //! A profile: what was spent where, whatever tool saw it.
 
+use std::collections::{BTreeSet, HashMap};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,13 +84,15 @@ impl Frame {
         Self { function: name.to_owned(), kind, origin: Origin::None, ..Self::default() }
     }
 
-    /// What makes two frames the same function: all but the line, which moves with every edit.
+    /// What makes two frames the same function where no other bears its name: all but the line,
+    /// which moves with every edit. [`Profile::keys`] tells those of one name apart.
     pub fn key(&self) -> FunctionKey<'_> {
         FunctionKey {
             kind: self.kind,
             file: &self.file,
             module: &self.module,
             function: &self.function,
+            nth: 0,
         }
     }
 }
@@ -104,6 +108,9 @@ pub struct FunctionKey<'a> {
     pub module: &'a str,
     /// Its name.
     pub function: &'a str,
+    /// Which of the functions of that name there, in the order of their lines: methods of several
+    /// classes, `<lambda>`. 0 for the first, and where lines are not known.
+    pub nth: u32,
 }
 
 /// What a frame is.
@@ -340,22 +347,42 @@ impl Profile {
         }
     }
 
-    /// For each frame the number of its function: frames that differ only in the line share one.
-    /// Also gives, for each function, its first frame.
-    pub fn functions(&self) -> (Vec<u32>, Vec<u32>) {
-        let mut known = std::collections::HashMap::new();
-        let mut first = Vec::new();
-        let function = (0_u32..)
-            .zip(&self.frames)
-            .map(|(at, frame)| {
-                *known.entry(frame.key()).or_insert_with(|| {
-                    first.push(at);
-                    super::build::id(first.len() - 1)
-                })
-            })
-            .collect();
-        (function, first)
+    /// For each frame what makes it the same function as another. Those of one name in one file
+    /// are told apart by the order of the lines on which they are defined.
+    pub fn keys(&self) -> Vec<FunctionKey<'_>> {
+        let mut lines: HashMap<FunctionKey<'_>, BTreeSet<u32>> = HashMap::new();
+        for frame in self.frames.iter().filter(|frame| frame.line > 0) {
+            lines.entry(frame.key()).or_default().insert(frame.line);
+        }
+        let mut keys: Vec<FunctionKey<'_>> = self.frames.iter().map(Frame::key).collect();
+        for (key, frame) in keys.iter_mut().zip(&self.frames) {
+            if let Some(lines) = lines.get(key) {
+                key.nth = super::build::id(lines.range(..frame.line).count());
+            }
+        }
+        keys
     }
+
+    /// For each frame the number of its function. Also gives, for each function, its first frame.
+    pub fn functions(&self) -> (Vec<u32>, Vec<u32>) {
+        grouped(&self.keys())
+    }
+}
+
+/// For each key the number of its group, and for each group its first place.
+pub fn grouped(keys: &[FunctionKey<'_>]) -> (Vec<u32>, Vec<u32>) {
+    let mut known = HashMap::new();
+    let mut first = Vec::new();
+    let group = (0_u32..)
+        .zip(keys)
+        .map(|(at, key)| {
+            *known.entry(key).or_insert_with(|| {
+                first.push(at);
+                super::build::id(first.len() - 1)
+            })
+        })
+        .collect();
+    (group, first)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::model::{Frame, FrameKind, FunctionKey, Measured, Origin, Profile, Weight};
 use super::charged::charged;
-use super::functions::{FunctionCost, functions};
+use super::functions::{FunctionCost, functions_by};
 use crate::model::metric::Unit;
 
 /// A change that is smaller than so many standard deviations of the counts behind it is noise.
@@ -158,15 +158,17 @@ pub fn difference(before: &Profile, after: &Profile) -> Result<Difference, Incom
     let (at_before, at_after) = common_weight(before, after)?;
     let sides = [(before, at_before), (after, at_after)];
     let per_sample = sides.map(|(profile, weight)| per_sample(profile, weight));
+    let keys = paired_keys(before, after);
     let mut order: Vec<(&Frame, [Option<FunctionCost>; 2])> = Vec::new();
     let mut known = HashMap::new();
     for (side, (profile, weight)) in sides.into_iter().enumerate() {
-        for cost in functions(profile, weight) {
+        for cost in functions_by(profile, weight, &keys[side]) {
             let frame = &profile.frames[cost.frame as usize];
             if frame.kind == FrameKind::Other {
                 continue;
             }
-            let place = *known.entry(frame.key()).or_insert_with(|| {
+            let key = keys[side][cost.frame as usize];
+            let place = *known.entry(key).or_insert_with(|| {
                 order.push((frame, [None, None]));
                 order.len() - 1
             });
@@ -186,21 +188,51 @@ pub fn difference(before: &Profile, after: &Profile) -> Result<Difference, Incom
         weight: after.weights[at_after].clone(),
         sum: Pair { before: before.sum(at_before), after: after.sum(at_after) },
         functions: changes,
-        charged: charges(sides, per_sample),
+        charged: charges(sides, &keys, per_sample),
         notices: notices(before, after),
     })
 }
 
-fn charges(sides: [(&Profile, usize); 2], per_sample: [Option<f64>; 2]) -> Vec<Charge> {
+/// For each side, and each of its frames, the function that it is on both sides. Those of one name in
+/// one file are told apart where both sides have as many of them; else nobody knows which is which,
+/// and they count as one.
+pub(super) fn paired_keys<'p>(
+    before: &'p Profile,
+    after: &'p Profile,
+) -> [Vec<FunctionKey<'p>>; 2] {
+    let mut keys = [before.keys(), after.keys()];
+    let counts = [&keys[0], &keys[1]].map(|keys| {
+        let mut counts: HashMap<FunctionKey<'p>, u32> = HashMap::new();
+        for key in keys {
+            let count = counts.entry(FunctionKey { nth: 0, ..*key }).or_default();
+            *count = (*count).max(key.nth + 1);
+        }
+        counts
+    });
+    for key in keys.iter_mut().flatten().filter(|key| key.nth > 0) {
+        let one = FunctionKey { nth: 0, ..*key };
+        if counts[0].get(&one) != counts[1].get(&one) {
+            key.nth = 0;
+        }
+    }
+    keys
+}
+
+fn charges(
+    sides: [(&Profile, usize); 2],
+    keys: &[Vec<FunctionKey<'_>>; 2],
+    per_sample: [Option<f64>; 2],
+) -> Vec<Charge> {
     let [Some(before), Some(after)] = sides.map(|(profile, weight)| charged(profile, weight))
     else {
         return Vec::new();
     };
     let mut pairs: HashMap<FunctionKey<'_>, (&Frame, Pair)> = HashMap::new();
     for (side, (profile, _), costs) in [(0, sides[0], before), (1, sides[1], after)] {
-        for (frame, cost) in costs {
-            let frame = &profile.frames[frame as usize];
-            let pair = pairs.entry(frame.key()).or_insert((frame, Pair::default()));
+        for (at, cost) in costs {
+            let frame = &profile.frames[at as usize];
+            let key = keys[side][at as usize];
+            let pair = pairs.entry(key).or_insert((frame, Pair::default()));
             pair.0 = frame;
             *(if side == 0 { &mut pair.1.before } else { &mut pair.1.after }) += cost;
         }

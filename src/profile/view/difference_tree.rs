@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::Limits;
 use super::super::build::{Nodes, REST, id};
 use super::super::model::{Body, Frame, FrameKind, FunctionKey, NONE, Profile, Tree, Weight};
-use super::difference::{Incomparable, Pair, common_weight, noise, per_sample};
+use super::difference::{Incomparable, Pair, common_weight, noise, paired_keys, per_sample};
 
 /// Two trees laid on each other. Every parent stands before its children.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +48,9 @@ pub fn difference_tree(
         frames: Vec::new(),
         nodes: Nodes::new(2, Limits::default().nodes * 2),
     };
-    union.add(before, one, 0, at_before, with_threads);
-    union.add(after, other, 1, at_after, with_threads);
+    let keys = paired_keys(before, after);
+    union.add((before, &keys[0]), one, 0, at_before, with_threads);
+    union.add((after, &keys[1]), other, 1, at_after, with_threads);
     let mut frames = union.frames;
     let mut tree = Tree {
         parent: union.nodes.parent,
@@ -79,7 +80,7 @@ struct Union<'p> {
 impl<'p> Union<'p> {
     fn add(
         &mut self,
-        profile: &'p Profile,
+        (profile, keys): (&Profile, &[FunctionKey<'p>]),
         tree: &Tree,
         side: usize,
         weight: usize,
@@ -101,7 +102,7 @@ impl<'p> Union<'p> {
                 }
                 continue;
             }
-            let key = self.frame(frame);
+            let key = self.frame(frame, keys[tree.frame[node] as usize]);
             let at = self.nodes.child(above, key);
             self.nodes.add(at, side, own);
             to.push(at);
@@ -113,8 +114,8 @@ impl<'p> Union<'p> {
         }
     }
 
-    fn frame(&mut self, frame: &'p Frame) -> u32 {
-        *self.known.entry(frame.key()).or_insert_with(|| {
+    fn frame(&mut self, frame: &Frame, key: FunctionKey<'p>) -> u32 {
+        *self.known.entry(key).or_insert_with(|| {
             self.frames.push(frame.clone());
             id(self.frames.len() - 1)
         })

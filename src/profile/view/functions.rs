@@ -1,7 +1,7 @@
 //! Weights by function.
 
 use super::super::build::{id, once_totals};
-use super::super::model::{Body, FrameKind, Profile};
+use super::super::model::{Body, FrameKind, FunctionKey, Profile, grouped};
 use crate::record::profiles::TopFunction;
 
 /// What one function has, of one weight.
@@ -20,7 +20,16 @@ pub struct FunctionCost {
 /// All functions of a profile, those that spent most themselves first. Threads and processes are
 /// no functions. A weight that does not exist gives none.
 pub fn functions(profile: &Profile, weight: usize) -> Vec<FunctionCost> {
-    let (function, first) = profile.functions();
+    functions_by(profile, weight, &profile.keys())
+}
+
+/// As [`functions`]; `keys` tell for each frame which function it is.
+pub(super) fn functions_by(
+    profile: &Profile,
+    weight: usize,
+    keys: &[FunctionKey<'_>],
+) -> Vec<FunctionCost> {
+    let (function, first) = grouped(keys);
     let mut costs: Vec<FunctionCost> = first
         .iter()
         .map(|&frame| FunctionCost { frame, own: 0.0, total: None, calls: None })
@@ -62,7 +71,7 @@ pub fn functions(profile: &Profile, weight: usize) -> Vec<FunctionCost> {
                 || cost.calls.is_some())
     });
     costs.sort_by(|one, other| {
-        let key = |cost: &FunctionCost| profile.frames[cost.frame as usize].key();
+        let key = |cost: &FunctionCost| keys[cost.frame as usize];
         other.own.total_cmp(&one.own).then_with(|| key(one).cmp(&key(other)))
     });
     costs

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::super::Limits;
 use super::super::build::{Builder, Path, Stretches};
-use super::super::model::{Body, Frame, FrameKind, Measured, NONE, Profile, Weight};
+use super::super::model::{Body, Frame, FrameKind, Lines, Measured, NONE, Profile, Tree, Weight};
 use super::super::sniff::Kind;
 use super::super::stored;
 use super::difference::{Incomparable, Presence, difference};
@@ -377,4 +377,46 @@ fn broken_stored_profiles_are_refused() {
         assert!(stored::decode(&gz(&good.replacen(from, to, 1))).is_err(), "{to}");
     }
     assert!(stored::decode(b"").is_err());
+}
+
+#[test]
+fn functions_of_one_name_are_told_apart_by_their_lines() {
+    let of = |lines: &[(u32, f64)]| {
+        let mut one = profile(&[("a", 1.0)]);
+        let frame = one.frames[0].clone();
+        one.frames = lines.iter().map(|(line, _)| Frame { line: *line, ..frame.clone() }).collect();
+        one.body = Body::Tree(Tree {
+            parent: vec![NONE; lines.len()],
+            frame: (0..u32::try_from(lines.len()).unwrap()).collect(),
+            own: vec![lines.iter().map(|(_, own)| *own).collect()],
+            calls: Vec::new(),
+        });
+        (one.lines, one.order) = (Lines::default(), Vec::new());
+        one.check().unwrap();
+        one
+    };
+    let before = of(&[(30, 3.0), (10, 1.0), (30, 4.0)]);
+    let costs: Vec<(u32, f64)> = functions(&before, 0)
+        .iter()
+        .map(|cost| (before.frames[cost.frame as usize].line, cost.own))
+        .collect();
+    assert_eq!(costs, [(30, 7.0), (10, 1.0)]);
+    // The file grew above them: the second is still the second.
+    let moved = difference(&before, &of(&[(15, 1.0), (35, 9.0)])).unwrap();
+    let pairs: Vec<_> = moved
+        .functions
+        .iter()
+        .map(|change| (change.line, change.own.before, change.own.after))
+        .collect();
+    assert_eq!(pairs, [(35, 7.0, 9.0), (15, 1.0, 1.0)]);
+    assert_eq!(
+        difference_tree(&before, &of(&[(15, 1.0), (35, 9.0)])).unwrap().unwrap().tree.len(),
+        2
+    );
+    // One more, and nobody knows which is which.
+    let more = difference(&before, &of(&[(5, 2.0), (15, 1.0), (35, 9.0)])).unwrap();
+    let pairs: Vec<_> =
+        more.functions.iter().map(|change| (change.own.before, change.own.after)).collect();
+    assert_eq!(pairs, [(8.0, 12.0)]);
+    assert_eq!(before.functions().1.len(), 2);
 }
