@@ -464,8 +464,8 @@ pub static FUNCTION: Table = Table {
         key("min_time", Kind::Duration, "none", "Functions below this are not judged."),
         key("warn", Kind::Threshold, "none", "Worse by more than this warns."),
         key("ignore", Kind::Table(&IGNORE), "none", "Says nothing about them for a while."),
-        key("show", GLOBS, "every file", "Files whose functions stand on the page."),
-        key("hide", GLOBS, "[]", "Files whose functions are left out of the page."),
+        key("show", GLOBS, "every file", "Files whose functions `compare` shows."),
+        key("hide", GLOBS, "[]", "Files whose functions `compare` leaves out."),
     ],
 };
 

@@ -57,9 +57,9 @@ pub struct FunctionRule {
     pub warn: Option<Threshold>,
     /// Says nothing about them for a while.
     pub ignore: Option<Ignore>,
-    /// Files whose functions stand on the page; empty: every file.
+    /// Files whose functions `compare` shows; empty: every file.
     pub show: Vec<String>,
-    /// Files whose functions are left out of the page.
+    /// Files whose functions `compare` leaves out.
     pub hide: Vec<String>,
 }
 
