@@ -29,16 +29,12 @@ pub(super) fn accept(edge: &Edge, args: &AcceptArgs) -> Result<u8, Failure> {
         return Err(publish::not_named());
     };
     let wish = wish(edge, args)?;
-    carry_out(edge, &wish, &mut to, &screen)
+    screen.say(&carry_out(edge, &wish, &mut to)?);
+    Ok(ExitCode::Done as u8)
 }
 
 /// Accepts what a plan says: somebody wrote so under a pull request.
-pub(super) fn planned(
-    edge: &Edge,
-    plan: &Plan,
-    to: &mut Destination,
-    screen: &Screen,
-) -> Result<u8, Failure> {
+pub(super) fn planned(edge: &Edge, plan: &Plan, to: &mut Destination) -> Result<String, Failure> {
     let (Some(accept), Some(pull)) = (&plan.accept, &plan.facts.pull_request) else {
         return Err(Failure::usage("the plan accepts nothing"));
     };
@@ -52,15 +48,10 @@ pub(super) fn planned(
         because: accept.because.clone(),
         author: accept.author.clone(),
     };
-    carry_out(edge, &wish, to, screen)
+    carry_out(edge, &wish, to)
 }
 
-fn carry_out(
-    edge: &Edge,
-    wish: &Wish,
-    to: &mut Destination,
-    screen: &Screen,
-) -> Result<u8, Failure> {
+fn carry_out(edge: &Edge, wish: &Wish, to: &mut Destination) -> Result<String, Failure> {
     let usage = |error: &dyn std::error::Error| Failure::new(ExitCode::Usage, error);
     to.renew(edge).map_err(|error| destination::no_token(&error))?;
     let results = Results::open(&to.to, &to.branch).map_err(|error| usage(&error))?;
@@ -74,7 +65,7 @@ fn carry_out(
         _ => usage(&error),
     })?;
     let since = done.since.as_str();
-    screen.say(&match done.commit {
+    Ok(match done.commit {
         Some(commit) => format!("{} is accepted since {since}: commit {commit}", wish.metric),
         None => format!(
             "{} was accepted since {since} before, because: {}; nothing is changed. To give another \
@@ -82,8 +73,7 @@ fn carry_out(
             wish.metric,
             visible(&done.because)
         ),
-    });
-    Ok(ExitCode::Done as u8)
+    })
 }
 
 fn wish(edge: &Edge, args: &AcceptArgs) -> Result<Wish, Failure> {

@@ -140,14 +140,21 @@ pub(super) fn decide(wants: &Wants<'_>, screen: &Screen) -> Result<Decision, Fai
     .map_err(|error| failure(&error))
 }
 
-/// Says under the pull request that its runs begin. Gives what could not be said.
+/// Says under the pull request that its runs begin, or that a command was heard. Gives what could not be said.
 fn begin(
     github: &Settings,
     (owner, name): (&str, &str),
     texts: &BTreeMap<String, String>,
     decision: &Decision,
 ) -> Vec<String> {
-    let Outcome::Run(plan) = &decision.outcome else { return Vec::new() };
+    let plan = match &decision.outcome {
+        Outcome::Run(plan) | Outcome::Accept(plan) => plan,
+        Outcome::Nothing(_) => return Vec::new(),
+    };
+    // What another workflow has measured is running no more.
+    if plan.facts.measured_by.is_some() {
+        return Vec::new();
+    }
     let (Some(pull), Some(commit)) = (&plan.facts.pull_request, &plan.facts.commit) else {
         return Vec::new();
     };

@@ -43,7 +43,8 @@ pub(super) fn publish(edge: &Edge, args: &PublishArgs) -> Result<u8, Failure> {
         Found::NotNamed => return Err(not_named()),
     };
     if let Some(plan) = plan.as_ref().filter(|plan| plan.accept.is_some()) {
-        return accept::planned(edge, plan, &mut to, &screen);
+        screen.say(&accept::planned(edge, plan, &mut to)?);
+        return Ok(ExitCode::Done as u8);
     }
     let mut options = to.options(Identity::Claimed, edge);
     options.awaited =

@@ -25,6 +25,16 @@ pub fn known(marker: &str, why: &str, word: &str, jobs: &[&Job]) -> String {
     format!("{marker}\nNothing is measured: {}\n\n{}", ended(why), list(word, jobs))
 }
 
+/// What became of accepting a metric's new level.
+pub fn accepted(marker: &str, done: &str) -> String {
+    format!("{marker}\n{}\n", ended(done))
+}
+
+/// Why a new level is not accepted.
+pub fn not_accepted(marker: &str, why: &str) -> String {
+    format!("{marker}\nNothing is accepted: {}\n", ended(why))
+}
+
 /// What can be asked for.
 pub fn help(marker: &str, word: &str, jobs: &[&Job]) -> String {
     format!(

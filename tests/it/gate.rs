@@ -482,6 +482,7 @@ fn accepting_is_a_plan_without_runs() {
     let chat = Chat::of_fork().change(|it| it.pulls.get_mut(&7).expect("the pull").open = false);
     let heard = chat.says("ada", "/profile accept cpu_time because the new solver is exact");
     assert_eq!((heard.action(), heard.outputs["run"].as_str()), ("accept", "false"));
+    assert_eq!((heard.signs.as_slice(), heard.replies.len()), (["eyes".to_owned()].as_slice(), 0));
     let plan = &heard.said["plan"];
     let accept =
         json!({"metric": "cpu_time", "because": "the new solver is exact", "author": "ada"});
@@ -561,6 +562,7 @@ fn what_a_pull_request_s_workflow_left_is_known_by_its_event() {
     let chat = Chat::of_fork();
     let heard = chat.event("workflow_run", &workflow_run(|_| {})).exits(0);
     heard.measures(&["sim", "scout"], HEAD);
+    assert_eq!(heard.replies, [""; 0], "what has ended is not being measured");
     let facts = &heard.said["plan"]["facts"];
     assert_eq!((&facts["event"], &facts["run_number"]), (&json!("pull_request"), &json!(5)));
     assert_eq!(facts["measured_by"]["run_id"], 99);

@@ -360,10 +360,23 @@ fn publish_job(measured: &Measured, plan: &Value) -> Answer {
     Answer::of(&mut command)
 }
 
-/// A step of the Action that publishes one bundle, and what it says under pull request 7: its
-/// comments, and the state of the newest status.
-fn told_by_action(github: &FakeGitHub, measured: &Measured, bundle: &Path) -> (Vec<String>, Value) {
-    let plan = fs::read_to_string(measured.project.path("plan.json")).expect("a plan");
+/// GitHub with the project and its pull request 7.
+fn with_pull_request() -> FakeGitHub {
+    let github = FakeGitHub::start();
+    let mut repository = FakeRepository::of("public");
+    repository.files.insert(("0".repeat(40), "perftrail.toml".to_owned()), CONFIG.to_owned());
+    repository.pulls.insert(7, FakePull::from("eve/model", &"1".repeat(40)));
+    github.repository("lab/model", repository).token("ghs_x", FakeToken::tells("lab/model"));
+    github
+}
+
+/// A step of the Action that publishes by a plan, and its comments under pull request 7.
+fn action(
+    github: &FakeGitHub,
+    measured: &Measured,
+    plan: &str,
+    bundle: &Path,
+) -> (Answer, Vec<String>) {
     let mut command = measured.project.command(&["action"]);
     command.envs(STEP).env("GITHUB_WORKSPACE", measured.project.root());
     for name in ["GITHUB_API_URL", "GITHUB_GRAPHQL_URL"] {
@@ -371,30 +384,33 @@ fn told_by_action(github: &FakeGitHub, measured: &Measured, bundle: &Path) -> (V
     }
     for (name, value) in [
         ("INPUT_COMMAND", "publish"),
-        ("INPUT_PLAN", plan.as_str()),
+        ("INPUT_PLAN", plan),
         ("INPUT_BUNDLE", bundle.to_str().expect("a path")),
         ("INPUT_TO", "./results"),
         ("INPUT_GITHUB-TOKEN", "ghs_x"),
     ] {
         command.env(name, value);
     }
-    Answer::of(&mut command);
+    let answer = Answer::of(&mut command);
     let model = github.model();
-    let repository = &model.repositories["lab/model"];
-    let ours = repository.pulls[&7].comments.iter().filter(|comment| comment.author == BOT);
-    let state = repository.statuses.last().expect("a status").1["state"].clone();
-    (ours.map(|comment| comment.body.clone()).collect(), state)
+    let comments = model.repositories["lab/model"].pulls[&7].comments.iter();
+    let ours = comments.filter(|comment| comment.author == BOT);
+    (answer, ours.map(|comment| comment.body.clone()).collect())
+}
+
+/// A step of the Action that publishes one bundle, and what it says: its comments, and the state of
+/// the newest status.
+fn told_by_action(github: &FakeGitHub, measured: &Measured, bundle: &Path) -> (Vec<String>, Value) {
+    let plan = fs::read_to_string(measured.project.path("plan.json")).expect("a plan");
+    let (_, comments) = action(github, measured, &plan, bundle);
+    let model = github.model();
+    let newest = model.repositories["lab/model"].statuses.last().expect("a status");
+    (comments, newest.1["state"].clone())
 }
 
 #[test]
 fn what_came_of_a_run_is_told_under_its_pull_request() {
-    let measured = Measured::new();
-    let github = FakeGitHub::start();
-    let mut repository = FakeRepository::of("public");
-    repository.files.insert(("0".repeat(40), "perftrail.toml".to_owned()), CONFIG.to_owned());
-    repository.pulls.insert(7, FakePull::from("eve/model", &"1".repeat(40)));
-    github.repository("lab/model", repository).token("ghs_x", FakeToken::tells("lab/model"));
-
+    let (measured, github) = (Measured::new(), with_pull_request());
     let spoilt = measured.copy(0);
     fs::write(spoilt.folder.join("stats.json"), "{}").expect("a file");
     let (comments, state) = told_by_action(&github, &measured, &spoilt.folder);
@@ -466,6 +482,32 @@ fn accepting_writes_an_epoch_of_the_pull_request() {
     plan["accept"]["metric"] = json!("cpu_tiem");
     let answer = publish_job(&measured, &plan).exits(2);
     assert!(answer.stderr.contains("did you mean \"cpu_time\"?"), "{}", answer.stderr);
+}
+
+#[test]
+fn whoever_accepts_is_told_what_came_of_it() {
+    let (measured, github) = (Measured::new(), with_pull_request());
+    let mut plan = read_json(&measured.project.path("plan.json"));
+    publish_job(&measured, &plan).exits(0);
+    plan["runs"] = json!([]);
+    plan["facts"]["pull_request"]["comment"] = json!({"id": 12, "author": "ada"});
+    plan["accept"] = json!({"metric": "happiness", "because": "exact now", "author": "ada"});
+    let accepts = |plan: &Value, code: i32| {
+        let (answer, comments) = action(&github, &measured, &plan.to_string(), &measured.bundle);
+        answer.exits(code);
+        comments
+    };
+    for _ in 0..2 {
+        let comments = accepts(&plan, 2);
+        assert_eq!(comments.len(), 1, "once, however often it runs: {comments:?}");
+        assert!(comments[0].contains("Nothing is accepted: "), "{}", comments[0]);
+    }
+    plan["accept"]["metric"] = json!("cpu_time");
+    for _ in 0..2 {
+        let comments = accepts(&plan, 0);
+        assert_eq!(comments.len(), 2, "{comments:?}");
+        assert!(comments[1].contains("is accepted since pull request 7"), "{}", comments[1]);
+    }
 }
 
 #[test]

@@ -5,8 +5,11 @@
 //! leaves one comment and one status. What GitHub refuses is a sentence for the log, and changes
 //! nothing else: the summary tells the same.
 
+mod answer;
 mod comment;
 mod regression;
+
+pub(in crate::app) use answer::once;
 
 use crate::config::ReportOptions;
 use crate::github::{

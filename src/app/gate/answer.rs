@@ -1,5 +1,6 @@
 //! Tells a writer why a command starts nothing: a sign under the comment, and one comment.
 
+use crate::app::conversation::once;
 use crate::config::job::Job;
 use crate::github::{Client, Error, InRepository, Reaction};
 use crate::report::answer as words;
@@ -38,26 +39,12 @@ pub(super) fn answer(
         Answer::Help { .. } => format!("{} help", comment.id),
     };
     let marker = words::marker(&key);
-    // Anybody may paste a marker: only what we wrote counts.
-    let own = client.login()?;
-    let is_told = || {
-        let is_ours = |other: &crate::github::Comment| {
-            other.author.as_deref() == Some(own.as_str()) && other.body.starts_with(&marker)
-        };
-        here.find_comments(comment.number, is_ours).map(|found| !found.is_empty())
+    let body = match what {
+        Answer::Refused(refusal) => words::refused(&marker, &refusal.to_string()),
+        Answer::Unknown { why, jobs } => words::known(&marker, why, word, jobs),
+        Answer::Help { jobs } => words::help(&marker, word, jobs),
     };
-    if !is_told()? {
-        let body = match what {
-            Answer::Refused(refusal) => words::refused(&marker, &refusal.to_string()),
-            Answer::Unknown { why, jobs } => words::known(&marker, why, word, jobs),
-            Answer::Help { jobs } => words::help(&marker, word, jobs),
-        };
-        match here.write_comment(comment.number, &body) {
-            // It may be there all the same.
-            Err(error) if error.unsure() && is_told()? => {}
-            written => drop(written?),
-        }
-    }
+    once(here, &client.login()?, comment.number, (&marker, &body))?;
     reacted
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::failure::Failure;
 use super::super::screen::Screen;
 use super::super::{compare, publish};
 use super::Step;
@@ -111,6 +112,20 @@ pub(super) fn finish(step: &Step, outcome: &Outcome, telling: &Telling<'_>, why:
             warn(step, &talk.fail(&about, &reason(outcome, why)));
         }
     }
+}
+
+/// Tells whoever accepted a metric's new level in a comment what came of it.
+pub(super) fn accepted(step: &Step, plan: &Plan, config: &Config, done: Result<&String, &Failure>) {
+    let Some(pull) = &plan.facts.pull_request else { return };
+    let Some(asked) = &pull.comment else { return };
+    let Some(actions) = Actions::from_variables(&step.texts) else { return };
+    let what = done.map(String::as_str).map_err(|failure| failure.message.as_str());
+    let troubles = match super::super::gate::client(&step.texts, step.inputs.get("github-token")) {
+        Ok(client) => Conversation::new(&client, &actions.owner, &actions.name, config.report)
+            .accepted(pull.number, asked.id, what),
+        Err(failure) => vec![format!("nobody is told on GitHub: {}", failure.message)],
+    };
+    warn(step, &troubles);
 }
 
 fn warn(step: &Step, troubles: &[String]) {

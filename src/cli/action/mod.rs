@@ -170,7 +170,7 @@ impl Step {
             return Ok(ExitCode::Done as u8);
         };
         if let Some((plan, _)) = plan.as_ref().filter(|(plan, _)| plan.accept.is_some()) {
-            return super::accept::planned(&self.publisher, plan, &mut to, &self.screen);
+            return self.accept(plan, &mut to, &config);
         }
         let mut options = to.options(Identity::Claimed, &self.publisher);
         options.awaited = plan.as_ref().map(|(_, file)| self.awaited(file)).transpose()?;
@@ -197,6 +197,14 @@ impl Step {
         let telling = Telling { config: &config, plan };
         let outcome = published::publish(self, &bundles, &mut to, options, &telling);
         self.end(outcome)
+    }
+
+    /// Writes a new level down that a comment accepted, and says so under it.
+    fn accept(&self, plan: &Plan, to: &mut Destination, config: &Config) -> Result<u8, Failure> {
+        let done = super::accept::planned(&self.publisher, plan, to);
+        conversation::accepted(self, plan, config, done.as_ref());
+        self.screen.say(&done?);
+        Ok(ExitCode::Done as u8)
     }
 
     /// The runs that a gate planned.
