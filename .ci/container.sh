@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the image and runs the Action in it as GitHub's runner does, plays `/profile` under a pull
-# request through the reusable workflow, then runs the examples through act.
+# Builds the image and runs the Action in it as GitHub's runner does, plays the examples for pull requests
+# through the reusable workflow, then runs others through act.
 #   .ci/container.sh BINARY SCRATCH [SCENE]...
 # Uses the bench beside the repository (a Docker engine by hand, base images from Debian's packages, a
 # git server that demands a token, a GitHub that holds to its own description, act). Exit code 77: it could not be shown on this machine.
@@ -43,7 +43,9 @@ DOCKER_BUILDKIT=1 "$docker" build -q --build-arg BINARY=prebuilt -t perftrail-ci
 
 export DOCKER=$docker BENCH_GIT_SERVER=$bench/40-git-server.sh
 python3 .ci/container.py . perftrail-ci "$scratch/runner" "$BENCH_DIR/git" "${@:3}"
-"$BENCH_DIR/venv/bin/python3" .ci/comment.py . perftrail-ci "$scratch/runner" "$BENCH_DIR/git" "${@:3}"
+for scenes in comment pulls again; do
+  "$BENCH_DIR/venv/bin/python3" ".ci/$scenes.py" . perftrail-ci "$scratch/runner" "$BENCH_DIR/git" "${@:3}"
+done
 
 # Through act, once: the ten lines, a matrix with one job that publishes, three jobs with one plan.
 act() { # EXAMPLE RUNS-EXPECTED

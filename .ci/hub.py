@@ -41,6 +41,8 @@ class Hub:
 
     def __init__(self, word, source):
         self.word, self.source, self.asked, self.pushes = word, source, [], {}
+        # What runs of workflows left, by run and name; what happens when a request is carried out.
+        self.artifacts, self.carried_out = {}, lambda asked: None
         self.tokens = SERVER / "tokens"
         self.told = self.tokens.read_text()
         node = ["node", str(BENCH / "50-fake-github.mjs"), "--port", str(PORT)]
@@ -78,7 +80,7 @@ class Hub:
             with self.tokens.open("a") as tokens:
                 tokens.write(f"{token} {'write' if git_write else 'read'}\n")
 
-    def pull(self, number, branch, head, base, repository="octo-org/engine"):
+    def pull(self, number, branch, head, base, repository="octo-org/engine", files=("sim.py",), draft=False):
         """A pull request, pushed an hour ago."""
         pushed = ago(hours=1)
         if repository == "octo-org/engine":
@@ -86,10 +88,10 @@ class Hub:
         compare = {f"{base}...{head}": {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1,
                                         "merge_base_commit": {"sha": base}}}
         self.control("PATCH", "/state", {"repos": {"octo-org/engine": {"compare": compare, "pulls": {str(number): {
-            "title": "Make it fast", "state": "open", "draft": False, "merged": False,
+            "title": "Make it fast", "state": "open", "draft": draft, "merged": False,
             "head": {"ref": branch, "sha": head,
                      "repo": {"full_name": repository, "fork": repository != "octo-org/engine", "pushed_at": pushed}},
-            "base": {"ref": "main", "sha": base}, "files": ["sim.py"]}}}}})
+            "base": {"ref": "main", "sha": base}, "files": list(files)}}}}})
 
     def people(self, **roles):
         # Everybody may read what is public.
@@ -104,12 +106,41 @@ class Hub:
         with urllib.request.urlopen(request) as answer:
             comment = json.load(answer)
         self.control("PATCH", "/state", {"app": BOT})
-        event = subprocess.run(["node", str(BENCH / "21-make-event.mjs"), "issue_comment", "--pr", str(number),
-                                "--body", text, "--user", who, "--comment-id", str(comment["id"])],
-                               check=True, text=True, stdout=subprocess.PIPE)
-        payload = json.loads(event.stdout)
+        payload = self.event("issue_comment", "--pr", number, "--body", text, "--user", who, "--comment-id", comment["id"])
         payload["comment"]["created_at"] = comment["created_at"]
         self.asked.clear()
+        return payload
+
+    def event(self, *words):
+        """An event as GitHub's own examples have it."""
+        event = subprocess.run(["node", str(BENCH / "21-make-event.mjs"), *map(str, words)],
+                               check=True, text=True, stdout=subprocess.PIPE)
+        return json.loads(event.stdout)
+
+    def pulled(self, number, who, action="opened"):
+        """Something happened to a pull request; gives the event."""
+        pull = self.state()["repos"]["octo-org/engine"]["pulls"][str(number)]
+        head = pull["head"]
+        fork = ["--fork", head["repo"]["full_name"]] if head["repo"]["fork"] else []
+        payload = self.event("pull_request", "--action", action, "--pr", number, "--user", who, "--head-sha", head["sha"],
+                             "--head-ref", head["ref"], "--base-sha", pull["base"]["sha"], *fork)
+        payload["pull_request"]["draft"] = pull["draft"]
+        return payload
+
+    def ended(self, play, who, began):
+        """A workflow that a pull request started came to its end; gives the event."""
+        head = play.payload["pull_request"]["head"]
+        place = next(pull["head"]["repo"]["full_name"] for pull in self.state()["repos"]["octo-org/engine"]["pulls"].values()
+                     if pull["head"]["sha"] == head["sha"])
+        payload = self.event("workflow_run", "--action", "completed")
+        payload["workflow"]["name"], payload["repository"]["private"] = play.example.name, False
+        run = payload["workflow_run"]
+        run |= {"id": int(play.run_id), "run_attempt": play.attempt, "run_number": int(play.variables["GITHUB_RUN_NUMBER"]),
+                "name": play.example.name, "event": play.event, "head_sha": head["sha"], "head_branch": head["ref"],
+                "actor": {**payload["sender"], "login": who}, "created_at": began, "run_started_at": began, "updated_at": ago(),
+                "status": "completed", "conclusion": "failure" if "failure" in play.results().values() else "success",
+                # GitHub names none of those that come from forks.
+                "pull_requests": [], "head_repository": {**run["head_repository"], "full_name": place}}
         return payload
 
     def comments(self, number):
@@ -140,8 +171,11 @@ class Front(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        try:
+            self.end_headers()
+            self.wfile.write(body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # whoever asked was killed
 
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -164,20 +198,38 @@ class Front(BaseHTTPRequestHandler):
             return self.say(200, [one] if head else [])
         if known and re.fullmatch(r"/repos/[^/]+/[^/]+/activity", url.path):
             return self.say(404, {"message": "Not Found", "status": "404"})
+        if known and self.command == "GET" and url.path == "/repos/octo-org/engine/pulls":
+            return self.pulls(query, token)
         # A job's own token has no user that it could ask for.
         if known and url.path == "/user":
             return self.say(403, {"message": "Resource not accessible by integration", "status": "403"})
         if known and url.path == "/graphql":
             return self.say(200, {"data": {"viewer": {"login": BOT["login"]}}})
-        fake = HTTPConnection("127.0.0.1", PORT)
-        fake.request(self.command, self.path, body or None, dict(self.headers))
-        answer = fake.getresponse()
-        body = answer.read()
+        answer, body = self.passed_on(self.command, self.path, body or None, dict(self.headers))
+        self.hub.carried_out(f"{self.command} {self.path}")
         if self.command == "GET" and (found := re.fullmatch(r"/repos/([^/]+/[^/]+)", url.path)) and answer.status == 200:
             pushes = f"{token} write\n" in self.hub.tokens.read_text()
             body = json.dumps({**json.loads(body), "full_name": found.group(1), "visibility": "public", "private": False,
                                "permissions": {"pull": True, "push": pushes, "admin": False}}).encode()
         kept = [(name, value) for name, value in answer.getheaders() if name.lower().startswith(("x-", "link", "location"))]
         return self.say(answer.status, body, answer.getheader("Content-Type"), kept)
+
+    def passed_on(self, *request):
+        fake = HTTPConnection("127.0.0.1", PORT)
+        fake.request(*request)
+        answer = fake.getresponse()
+        return answer, answer.read()
+
+    def pulls(self, query, token):
+        """The pull requests of a branch, each as it is told alone."""
+        owner, _, branch = query["head"].partition(":")
+        found = []
+        for number, pull in self.hub.state()["repos"]["octo-org/engine"]["pulls"].items():
+            head = pull["head"]
+            if (head["ref"], head["repo"]["full_name"].split("/")[0], pull["state"]) == (branch, owner, query["state"]):
+                headers = {"Authorization": f"Bearer {token}", "User-Agent": self.headers["User-Agent"]}
+                _, body = self.passed_on("GET", f"/repos/octo-org/engine/pulls/{number}", None, headers)
+                found.append(json.loads(body))
+        return self.say(200, found)
 
     do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = answer
