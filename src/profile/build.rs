@@ -251,6 +251,18 @@ impl Builder {
         self.nodes.add(node, weight, value);
     }
 
+    /// A node beside `node` for a line of the same function: the two become one when the tree is
+    /// finished, and the line's part is kept. `node` itself where there is no room for more.
+    pub(super) fn at_line(&mut self, node: u32, line: u32) -> u32 {
+        let (parent, key) = (self.nodes.parent[node as usize], self.nodes.key[node as usize]);
+        let Some(&(frame, _)) = self.sites.get(key as usize) else { return node };
+        if self.nodes.parent.len() >= self.limits.nodes {
+            return node;
+        }
+        let site = self.site_of(frame, line);
+        self.nodes.child(parent, site)
+    }
+
     /// Multiplies all weights: brings them to their unit.
     pub(super) fn scale(&mut self, factor: f64) {
         self.nodes.own.iter_mut().flatten().for_each(|value| *value *= factor);

@@ -6,6 +6,7 @@
 
 pub(super) mod cpu;
 pub(super) mod heap;
+mod ticks;
 
 use super::super::build::{Builder, small};
 use super::super::error::Fault;

@@ -13,20 +13,23 @@ use super::super::super::reading::Reading;
 use super::super::super::sniff::Kind;
 use super::super::Context;
 use super::super::assemble::Parts;
+use super::ticks::{self, Ticks};
 use super::{Call, call_frame, frame, is_root};
 use crate::model::metric::Unit;
 
 /// Most samples: each needs a few bytes until the tree is known.
 const SAMPLES_MAX: usize = 20_000_000;
-/// Most nodes, children counted.
+/// Most nodes, children and lines counted.
 const NODES_MAX: usize = 5_000_000;
 
 /// A node of a CPU profile.
+#[derive(Default)]
 struct Node {
     key: f64,
     site: u32,
     hits: f64,
     children: Vec<f64>,
+    ticks: Ticks,
 }
 
 #[derive(Default)]
@@ -73,9 +76,17 @@ pub(in super::super) fn read(
         let stretches = times(&mut builder, &cpu, &places).map_err(wrong)?;
         (Weight::new("time", Unit::Seconds, Measured::Sampled), vec![(NONE, stretches)])
     };
+    ticks::divide(
+        &mut builder,
+        cpu.nodes.iter().map(|node| {
+            let place = places.get(&node.key.to_bits()).copied().unwrap_or(NONE);
+            (place, node.hits, &node.ticks)
+        }),
+    );
     let samples = cpu.samples.len() as u64;
     let mut profile =
         Parts { builder, weights: vec![weights], order }.profile(Kind::CpuProfile, reading);
+    profile.lines.total.clear();
     profile.tool = Some("V8".to_owned());
     profile.samples = Some(samples).filter(|samples| *samples > 0);
     if let (Some(start), Some(end)) = (cpu.start, cpu.end) {
@@ -110,7 +121,7 @@ fn nodes(
 ) -> Result<(), Fault> {
     let mut count = 0;
     json.array(&mut |json| {
-        let mut node = Node { key: f64::NAN, site: NONE, hits: 0.0, children: Vec::new() };
+        let mut node = Node { key: f64::NAN, ..Node::default() };
         let mut call = Call::default();
         json.object(&mut |json, key| {
             match key {
@@ -121,11 +132,12 @@ fn nodes(
                     node.children.push(child);
                     Ok(())
                 })?,
+                "positionTicks" if json.peek()? == Next::Array => node.ticks = ticks::read(json)?,
                 _ => json.skip()?,
             }
             Ok(())
         })?;
-        count += 1 + node.children.len();
+        count += 1 + node.children.len() + node.ticks.len();
         if count > NODES_MAX {
             let limit = NODES_MAX as u64;
             return Err(json.wrong(Reason::TooLarge { what: "the number of nodes", limit }));
