@@ -27,7 +27,7 @@ pub mod stored;
 pub mod view;
 
 pub use error::ReadError;
-pub use read::{Options, read, read_bytes};
+pub use read::{Options, read, read_as, read_bytes};
 pub use reading::Reading;
 pub use sniff::{Kind, sniff};
 

@@ -25,6 +25,7 @@ mod example;
 #[path = "support/github/mod.rs"]
 mod fake_github;
 mod fsck;
+mod fuzz;
 mod gate;
 mod gate_matrix;
 mod gate_payloads;

@@ -9,9 +9,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use perftrail::profile::model::Body;
-use perftrail::profile::names::is_hostile;
 use perftrail::profile::{Kind, Limits, Options, ReadError, Reading, read, read_bytes};
 
+use crate::fuzz::checks::holds;
 use crate::profile::support;
 
 /// Files small enough that thousands of them are read in a test.
@@ -46,40 +46,6 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).expect("gzip");
     encoder.finish().expect("gzip")
-}
-
-/// What every reading and every error keeps to.
-fn holds(what: &str, found: &Result<Reading, ReadError>) {
-    let reading = match found {
-        Err(error) => {
-            let text = error.to_string();
-            assert!(!text.contains('\n') && !text.chars().any(is_hostile), "{what}: {text:?}");
-            assert!(text.chars().count() < 700, "{what}: {text}");
-            return;
-        }
-        Ok(reading) => reading,
-    };
-    for profile in &reading.profiles {
-        profile.check().unwrap_or_else(|why| panic!("{what}: {why}"));
-        for frame in &profile.frames {
-            for text in [&frame.function, &frame.file, &frame.module] {
-                let bad = text.chars().any(is_hostile) || text.chars().count() > 400;
-                assert!(!bad, "{what}: {:?}", text.chars().take(80).collect::<String>());
-            }
-        }
-    }
-    for metric in &reading.metrics {
-        assert!(metric.value.is_finite(), "{what}: {metric:?}");
-        assert!(perftrail::model::names::is_metric_name(&metric.name), "{what}: {}", metric.name);
-    }
-    for series in &reading.series {
-        let lengths = [series.t.len(), series.x.len()];
-        assert!(lengths.iter().all(|length| [0, series.value.len()].contains(length)), "{what}");
-        assert!(series.value.iter().chain(&series.t).all(|value| value.is_finite()), "{what}");
-    }
-    for notice in &reading.notices {
-        assert!(!notice.chars().any(is_hostile), "{what}: {notice:?}");
-    }
 }
 
 fn look(what: &str, bytes: &[u8]) -> Result<Reading, ReadError> {

@@ -61,25 +61,42 @@ struct Context<'o> {
 /// When the format is not known, or the content is not what the format wants, or larger than the
 /// limits allow. The error's text is one line.
 pub fn read(source: &mut dyn Read, options: &Options<'_>) -> Result<Reading, ReadError> {
-    let failed = |format, fault: Fault| ReadError {
-        file: options.file.to_owned(),
-        format,
-        place: fault.place,
-        reason: fault.reason,
-    };
-    let mut input =
-        Input::open(source, options.limits.bytes).map_err(|fault| failed(None, fault))?;
-    let kind =
-        told(&input).map_err(|reason| failed(None, Fault { place: Place::Byte(0), reason }))?;
+    let mut input = open(source, options)?;
+    let kind = told(&input)
+        .map_err(|reason| failed(options, None, Fault { place: Place::Byte(0), reason }))?;
+    reading(kind, &mut input, options)
+}
+
+/// Reads a stream whose format is known, whatever it looks like.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_as(
+    kind: Kind,
+    source: &mut dyn Read,
+    options: &Options<'_>,
+) -> Result<Reading, ReadError> {
+    reading(kind, &mut open(source, options)?, options)
+}
+
+fn open<'s>(source: &'s mut dyn Read, options: &Options<'_>) -> Result<Input<'s>, ReadError> {
+    Input::open(source, options.limits.bytes).map_err(|fault| failed(options, None, fault))
+}
+
+fn reading(kind: Kind, input: &mut Input<'_>, options: &Options<'_>) -> Result<Reading, ReadError> {
     let context = Context {
         options,
         paths: Paths::new(options.workspaces.iter().copied()),
         limits: options.limits,
     };
     let mut reading = Reading::new(kind);
-    dispatch(kind, &context, &mut input, &mut reading)
-        .map_err(|fault| failed(Some(kind), fault))?;
+    dispatch(kind, &context, input, &mut reading)
+        .map_err(|fault| failed(options, Some(kind), fault))?;
     Ok(reading.with_unique_names())
+}
+
+fn failed(options: &Options<'_>, format: Option<Kind>, fault: Fault) -> ReadError {
+    ReadError { file: options.file.to_owned(), format, place: fault.place, reason: fault.reason }
 }
 
 /// Reads bytes.
