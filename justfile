@@ -20,7 +20,7 @@ lint:
 deep:
     .ci/run walk browser profilers bench deep
 
-# What measuring and publishing cost, as ratios; `just bench --short` takes two minutes
+# What measuring and publishing cost, as ratios; `just bench --short` takes a few minutes
 bench *ARGS:
     cargo build --release --locked
     python3 bench/overhead.py {{ ARGS }}
@@ -40,6 +40,10 @@ nights *ARGS:
 fmt:
     cargo fmt
 
-# Make the generated files again
+# Make the generated files again: schemas, and the table of keys
 generated:
-    .ci/run generated
+    UPDATE_GENERATED=1 cargo test --locked --test it -- configuration record_format
+
+# Fuzz the readers of profiles, 600 s each or as said; takes an hour
+fuzz *ARGS:
+    tests/fuzz/run {{ ARGS }}
