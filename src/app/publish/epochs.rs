@@ -23,6 +23,10 @@ use crate::results::tip::Tip;
 /// order of their planning.
 const LOOKED_AT_MAX: usize = 4;
 
+/// Of so many pull requests it is asked whether they are merged, the last that were accepted: many
+/// never are, and each costs a question at every publish.
+const PENDING_MAX: usize = 20;
+
 /// The levels that begin.
 pub(super) struct Levels {
     /// The new `epochs.toml`.
@@ -45,8 +49,12 @@ pub(super) fn begin(
     let text = String::from_utf8_lossy(&bytes);
     let Ok(known) = Epochs::parse(&text) else { return Ok(None) };
     let (mut places, mut notices) = (BTreeMap::new(), Vec::new());
-    for (at, epoch) in known.list().iter().enumerate() {
-        let Some(number) = epoch.pull_request.filter(|_| epoch.commit.is_none()) else { continue };
+    let known = known.list();
+    let pending = known.iter().enumerate().filter_map(|(at, epoch)| {
+        let number = epoch.pull_request.filter(|_| epoch.commit.is_none())?;
+        Some((at, epoch, number))
+    });
+    for (at, epoch, number) in pending.rev().take(PENDING_MAX) {
         let Some(first) = first_run(tip, index, runs, options, epoch, number)? else { continue };
         let short = CommitSha::short(&first.commit);
         let metric = &epoch.metric;
