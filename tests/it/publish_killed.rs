@@ -137,12 +137,17 @@ fn twenty_publishers_at_once_are_twenty_runs() {
     let server = Server::start();
     let desk = Desk::new(server.url());
     let bundles: Vec<String> = (0..publishers()).map(|_| desk.bundle()).collect();
-    let mut children: Vec<_> = bundles
+    let children: Vec<_> = bundles
         .iter()
-        .map(|bundle| desk.publish(bundle).spawn().expect("the program starts"))
+        .map(|bundle| {
+            let mut publish = desk.publish(bundle);
+            publish.stderr(Stdio::piped()).spawn().expect("the program starts")
+        })
         .collect();
-    for child in &mut children {
-        assert!(child.wait().expect("it ends").success());
+    for child in children {
+        let ended = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{}: {said}", ended.status);
     }
     check(&server.repository(), publishers());
 }

@@ -135,12 +135,15 @@ fn remove_folder(folder: &Path) -> bool {
 /// A lock without a folder, whose owner died before it made one.
 fn remove_lock(lock: &Path) {
     let is_lock = lock.to_str().is_some_and(|path| path.ends_with(LOCK));
-    if is_lock
-        && !lock.with_extension("").exists()
-        && File::open(lock).is_ok_and(|held| held.try_lock().is_ok())
-    {
+    if !is_lock || lock.with_extension("").exists() {
+        return;
+    }
+    let Ok(held) = File::open(lock) else { return };
+    if held.try_lock().is_ok() {
         let _ = fs::remove_file(lock);
     }
+    // Held until it is gone: let go of before, its maker could lock it, and then lose it.
+    drop(held);
 }
 
 #[cfg(test)]
@@ -165,6 +168,26 @@ mod tests {
         let path = alive.path().to_owned();
         drop(alive);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_living_are_never_taken_for_dead() {
+        let scratch = tempfile::tempdir().unwrap();
+        let publish = || {
+            for _ in 0..200 {
+                remove_orphans(scratch.path());
+                let workspace = Workspace::new(scratch.path()).unwrap();
+                remove_orphans(scratch.path());
+                assert!(workspace.path().exists(), "its folder was removed");
+                assert!(workspace.path().with_extension("lock").exists(), "its lock was removed");
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(publish);
+            }
+        });
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
     }
 
     #[cfg(unix)]
