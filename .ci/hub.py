@@ -80,7 +80,8 @@ class Hub:
             with self.tokens.open("a") as tokens:
                 tokens.write(f"{token} {'write' if git_write else 'read'}\n")
 
-    def pull(self, number, branch, head, base, repository="octo-org/engine", files=("sim.py",), draft=False):
+    def pull(self, number, branch, head, base, repository="octo-org/engine", files=("sim.py",), draft=False,
+             state="open"):
         """A pull request, pushed an hour ago."""
         pushed = ago(hours=1)
         if repository == "octo-org/engine":
@@ -88,7 +89,7 @@ class Hub:
         compare = {f"{base}...{head}": {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1,
                                         "merge_base_commit": {"sha": base}}}
         self.control("PATCH", "/state", {"repos": {"octo-org/engine": {"compare": compare, "pulls": {str(number): {
-            "title": "Make it fast", "state": "open", "draft": draft, "merged": False,
+            "title": "Make it fast", "state": state, "draft": draft, "merged": False,
             "head": {"ref": branch, "sha": head,
                      "repo": {"full_name": repository, "fork": repository != "octo-org/engine", "pushed_at": pushed}},
             "base": {"ref": "main", "sha": base}, "files": list(files)}}}}})
@@ -226,7 +227,8 @@ class Front(BaseHTTPRequestHandler):
         found = []
         for number, pull in self.hub.state()["repos"]["octo-org/engine"]["pulls"].items():
             head = pull["head"]
-            if (head["ref"], head["repo"]["full_name"].split("/")[0], pull["state"]) == (branch, owner, query["state"]):
+            if (head["ref"], head["repo"]["full_name"].split("/")[0]) == (branch, owner) and \
+                    query["state"] in (pull["state"], "all"):
                 headers = {"Authorization": f"Bearer {token}", "User-Agent": self.headers["User-Agent"]}
                 _, body = self.passed_on("GET", f"/repos/octo-org/engine/pulls/{number}", None, headers)
                 found.append(json.loads(body))

@@ -218,6 +218,29 @@ def not_measured():
         desk.fits()
 
 
+def while_it_was_measured():
+    with Desk("closed") as desk:
+        head, base = desk.project.faster, desk.project.base
+        first = opened(desk, 7, "bob").play()
+        desk.hub.pull(7, "faster", head, base, state="closed")
+        later = after(desk, first).play()
+        check("a pull request that is closed while it is measured: published all the same",
+              later.results() == jobs(gate="success", publish="success"), (later.results(), later.log()))
+        published_well(desk, first, later, 7, head, "bob")
+    with Desk("back") as desk:
+        head, base = desk.project.faster, desk.project.base
+        first = opened(desk, 7, "bob").play()
+        desk.hub.pull(7, "faster", head, base, draft=True)
+        later = after(desk, first).play()
+        check("one that becomes a draft while it is measured: nothing is published",
+              later.results() == jobs(gate="success") and desk.tree() == [], (later.results(), later.log()))
+        told, statuses = desk.hub.comments(7), desk.hub.statuses(head)
+        check("  the comment does not say running any more, but why", len(told) == 1 and "sim: not published" in told[0]
+              and "drafts are not measured" in told[0], told)
+        check("  and the status does not wait", statuses == ["pending", "error"], statuses)
+        desk.fits()
+
+
 def clear(desk):
     """Forgets what was said so far."""
     desk.hub.control("PATCH", "/state", {"comments": [], "statuses": []})
@@ -232,9 +255,9 @@ def not_ours():
         head = desk.project.faster
         for what, why, change in (
             ("of a push", "did not end a run for a pull request", {"event": "push"}),
-            ("at a commit that is not the head any more", "no open pull request stands at", {"head_sha": "7" * 40}),
+            ("at a commit that is not the head any more", "no pull request stands at", {"head_sha": "7" * 40}),
             ("of a repository that is gone", "is gone", {"head_repository": None}),
-            ("of a fork that names the branch of somebody else", "no open pull request", {
+            ("of a fork that names the branch of somebody else", "no pull request stands at", {
                 "head_repository": {"full_name": "mallory/engine"}}),
         ):
             later = after(desk, first, lambda run, change=change: run.update(change)).play()
@@ -251,4 +274,4 @@ def not_ours():
         desk.fits()
 
 
-runner.show((of_a_branch, of_a_fork, forged, nothing_came, not_measured, not_ours))
+runner.show((of_a_branch, of_a_fork, forged, nothing_came, not_measured, while_it_was_measured, not_ours))

@@ -147,22 +147,28 @@ fn begin(
     texts: &BTreeMap<String, String>,
     decision: &Decision,
 ) -> Vec<String> {
-    let plan = match &decision.outcome {
-        Outcome::Run(plan) | Outcome::Accept(plan) => plan,
-        Outcome::Nothing(_) => return Vec::new(),
+    let client = || Client::new(github.clone(), RealPause::new());
+    let options = decision.config.as_ref().map(|config| config.report).unwrap_or_default();
+    let plan = match (&decision.outcome, &decision.withdrawn) {
+        // What another workflow has measured is running no more.
+        (Outcome::Run(plan) | Outcome::Accept(plan), _) if plan.facts.measured_by.is_none() => plan,
+        (Outcome::Nothing(why), Some(withdrawn)) => {
+            return match client() {
+                Ok(client) => {
+                    Conversation::new(&client, owner, name, options).withdraw(withdrawn, why)
+                }
+                Err(error) => vec![error.to_string()],
+            };
+        }
+        _ => return Vec::new(),
     };
-    // What another workflow has measured is running no more.
-    if plan.facts.measured_by.is_some() {
-        return Vec::new();
-    }
     let (Some(pull), Some(commit)) = (&plan.facts.pull_request, &plan.facts.commit) else {
         return Vec::new();
     };
-    let client = match Client::new(github.clone(), RealPause::new()) {
+    let client = match client() {
         Ok(client) => client,
         Err(error) => return vec![error.to_string()],
     };
-    let options = decision.config.as_ref().map(|config| config.report).unwrap_or_default();
     let talk = Conversation::new(&client, owner, name, options);
     let workflow = Actions::from_variables(texts).and_then(|actions| actions.trigger().run_url);
     let asked_by = pull.comment.as_ref().map(|comment| comment.author.as_str());

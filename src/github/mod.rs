@@ -45,7 +45,7 @@ pub use pause::{Pause, RealPause};
 pub use pull_request::{ChangedFiles, PullRequest};
 pub use repository::{Comparison, Repository, Visibility};
 pub use retry::Patience;
-pub use status::{Status, StatusState};
+pub use status::{Standing, Status, StatusState};
 pub use token::{EXPIRY_WARNING_DAYS, ExpiryWarning, Token, TokenProblem, expiry_warning};
 
 use call::Call;

@@ -68,28 +68,26 @@ impl InRepository<'_> {
         self.wire().ask_for::<PullRequestWire>(&call).map(PullRequest::from)
     }
 
-    /// The newest open pull request whose branch `branch` of `repository` stands at `head`; `None`
-    /// when there is none.
+    /// The pull requests, open or not, that come from `branch` of `repository`: the newest first.
     ///
     /// # Errors
     /// Whatever keeps GitHub from answering.
-    pub fn pull_request_of(
+    pub fn pull_requests_of(
         &self,
         repository: &str,
         branch: &str,
-        head: &CommitSha,
-    ) -> Result<Option<PullRequest>, Error> {
+    ) -> Result<Vec<PullRequest>, Error> {
         let owner = repository.split('/').next().unwrap_or_default();
         let from = format!("{owner}:{branch}");
-        let query = [("head", from.as_str()), ("state", "open"), ("per_page", "100")];
+        let query = [("head", from.as_str()), ("state", "all"), ("per_page", "100")];
         let doing = self.doing("look for the pull request of a branch");
         let call = Call::get(&self.path(&["pulls"]), &query, doing);
         let found: Vec<PullRequestWire> = self.wire().ask_for(&call)?;
         // Servers that do not know the filter list all.
-        Ok(found
-            .into_iter()
-            .map(PullRequest::from)
-            .find(|pull| pull.head == *head && pull.head_repository.as_deref() == Some(repository)))
+        let is_of = |pull: &PullRequest| {
+            pull.head_ref == branch && pull.head_repository.as_deref() == Some(repository)
+        };
+        Ok(found.into_iter().map(PullRequest::from).filter(is_of).collect())
     }
 
     /// The paths that a pull request changes, of which GitHub lists 3,000 at most.

@@ -1,15 +1,18 @@
 //! The status of a commit.
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::call::Call;
 use super::error::Error;
-use super::in_repository::InRepository;
+use super::in_repository::{InRepository, Seen};
 use crate::model::names::CommitSha;
 use crate::model::text::shown_up_to;
 
 /// The longest description that GitHub takes, in characters.
 const DESCRIPTION_MAX: usize = 140;
+/// GitHub takes so many of each name for a commit; older ones say nothing.
+const STATUSES_MAX: usize = 1000;
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +52,45 @@ pub struct Status<'a> {
     pub url: Option<&'a str>,
 }
 
+/// A status that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Which status.
+    pub context: String,
+    /// Its state, in the API's word.
+    pub state: String,
+    /// The page that it links to.
+    pub url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StatusWire {
+    context: String,
+    state: String,
+    #[serde(default)]
+    target_url: Option<String>,
+}
+
 impl InRepository<'_> {
+    /// The statuses of a commit, of each name the newest.
+    ///
+    /// # Errors
+    /// Whatever keeps GitHub from answering.
+    pub fn statuses(&self, commit: &CommitSha) -> Result<Vec<Standing>, Error> {
+        let mut found: Vec<Standing> = Vec::new();
+        let path = ["commits", commit.as_str(), "statuses"];
+        let doing = format!("list the statuses of {}", commit.short());
+        // The newest come first.
+        self.pages(&path, &doing, STATUSES_MAX, |wire: StatusWire| {
+            if found.iter().all(|one| one.context != wire.context) {
+                let StatusWire { context, state, target_url: url } = wire;
+                found.push(Standing { context, state, url });
+            }
+            Seen::More
+        })?;
+        Ok(found)
+    }
+
     /// Sets a status of a commit.
     ///
     /// # Errors

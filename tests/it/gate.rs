@@ -573,9 +573,9 @@ fn what_a_pull_request_s_workflow_left_is_known_by_its_event() {
     assert_eq!(facts["pull_request"]["number"], 7);
     for (change, why) in [
         (("event", json!("push")), "did not end a run for a pull request"),
-        (("head_sha", json!(NEXT)), "no open pull request stands at 222222222222"),
-        (("head_branch", json!("other")), "no open pull request stands at 111111111111"),
-        (("head_repository", json!({"full_name": "eve/other"})), "no open pull request"),
+        (("head_sha", json!(NEXT)), "no pull request stands at 222222222222"),
+        (("head_branch", json!("other")), "no pull request stands at 111111111111"),
+        (("head_repository", json!({"full_name": "eve/other"})), "no pull request"),
         (("head_repository", Value::Null), "is gone"),
     ] {
         let payload = workflow_run(|run| run[change.0] = change.1);
@@ -584,6 +584,64 @@ fn what_a_pull_request_s_workflow_left_is_known_by_its_event() {
     // What would not have been measured is not missed.
     chat.with_pull(|pull| pull.draft = true);
     chat.event("workflow_run", &workflow_run(|_| {})).exits(0).passes_over("drafts");
+}
+
+#[test]
+fn what_was_measured_while_a_pull_request_was_merged_is_published() {
+    let chat = Chat::of_fork();
+    chat.with_pull(|pull| pull.open = false);
+    chat.event("workflow_run", &workflow_run(|_| {})).exits(0).measures(&["sim", "scout"], HEAD);
+    // Another one of the same branch, at the same commit, that is open goes first.
+    chat.with_repository(|repository| {
+        let open = FakePull { open: true, ..repository.pulls[&7].clone() };
+        repository.pulls.insert(6, open);
+    });
+    let heard = chat.event("workflow_run", &workflow_run(|_| {})).exits(0);
+    assert_eq!(heard.said["plan"]["facts"]["pull_request"]["number"], 6);
+}
+
+#[test]
+fn what_was_said_of_a_workflow_is_taken_back_when_nothing_of_it_is_published() {
+    let chat = Chat::of_branch();
+    let begun = chat.event("pull_request", &pull_request("opened")).exits(0);
+    assert_eq!(begun.replies.len(), 2);
+    let statuses = || {
+        let all = chat.with_repository(|repository| repository.statuses.clone());
+        let told = |(commit, body): &(String, Value)| {
+            assert_eq!(commit, HEAD);
+            format!("{} {}", body["context"], body["state"])
+        };
+        all.iter().map(told).collect::<Vec<_>>()
+    };
+    let pending = [r#""perftrail/sim" "pending""#, r#""perftrail/scout" "pending""#];
+    assert_eq!(statuses(), pending);
+    let ended = |id: u64, head: &str| {
+        let payload = workflow_run(|run| {
+            run["id"] = json!(id);
+            run["head_sha"] = json!(head);
+            run["head_repository"] = json!({"full_name": "lab/model"});
+        });
+        chat.event("workflow_run", &payload).exits(0)
+    };
+    chat.with_pull(|pull| pull.draft = true);
+    // Of other workflows.
+    ended(43, HEAD).passes_over("drafts");
+    ended(4, NEXT).passes_over("no pull request stands at");
+    assert!(chat.replies()[1..].iter().all(|text| text.contains(": running")));
+    assert_eq!(statuses(), pending);
+
+    // Said once, however often it is heard.
+    for _ in 0..2 {
+        ended(42, HEAD).passes_over("drafts");
+        let [sim, scout] = &chat.replies()[..] else { panic!("{:?}", chat.replies()) };
+        assert!(sim.contains("sim: not published") && sim.contains("drafts"), "{sim}");
+        assert!(scout.contains("scout: not published"), "{scout}");
+        let errors = [r#""perftrail/sim" "error""#, r#""perftrail/scout" "error""#];
+        let all: Vec<_> = pending.iter().copied().chain(errors).collect();
+        let mut told = statuses();
+        told[2..].sort_by_key(|text| !text.contains("sim"));
+        assert_eq!(told, all);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod answer;
 mod comment;
 mod regression;
+mod withdraw;
 
 pub(in crate::app) use answer::once;
 
@@ -112,8 +113,14 @@ impl<'a> Conversation<'a> {
         if let Some(number) = about.pull_request {
             note(&mut troubles, self.comment_nothing(number, about, why));
         }
+        self.not_published(about, why, &mut troubles);
+        troubles
+    }
+
+    /// Says by status and check that nothing was published.
+    fn not_published(&self, about: &About<'_>, why: &str, troubles: &mut Vec<String>) {
         let line = format!("not published: {why}");
-        note(&mut troubles, self.status(about, StatusState::Error, &line));
+        note(troubles, self.status(about, StatusState::Error, &line));
         if self.options.check_run {
             let check = Check {
                 name: &about.context(),
@@ -122,9 +129,8 @@ impl<'a> Conversation<'a> {
                 summary: "No result was published; the workflow's log says why.",
                 url: about.workflow,
             };
-            note(&mut troubles, self.here().and_then(|here| here.set_check(about.commit, &check)));
+            note(troubles, self.here().and_then(|here| here.set_check(about.commit, &check)));
         }
-        troubles
     }
 
     /// Puts a sign under the comment that asked.

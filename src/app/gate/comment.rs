@@ -174,6 +174,7 @@ impl Heard<'_> {
             config: Some(config.clone()),
             outcome: Outcome::Accept(Box::new(plan)),
             warnings: Vec::new(),
+            withdrawn: None,
         }
     }
 

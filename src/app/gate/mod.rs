@@ -80,6 +80,19 @@ pub struct Decision {
     pub config: Option<Config>,
     /// What people should know, one sentence each.
     pub warnings: Vec<String>,
+    /// What is to be taken back.
+    pub withdrawn: Option<Withdrawn>,
+}
+
+/// A workflow of which nothing is published: what was said while it ran holds no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// The id of the workflow's run.
+    pub run_id: u64,
+    /// The commit that it measured.
+    pub commit: CommitSha,
+    /// The pull request that it ran for, where one is there.
+    pub pull_request: Option<u64>,
 }
 
 /// What is to be done.
@@ -96,7 +109,7 @@ pub enum Outcome {
 impl Decision {
     fn nothing(reason: impl Into<String>) -> Self {
         let outcome = Outcome::Nothing(reason.into());
-        Self { outcome, commit: None, config: None, warnings: Vec::new() }
+        Self { outcome, commit: None, config: None, warnings: Vec::new(), withdrawn: None }
     }
 
     fn about(self, commit: &CommitSha) -> Self {
@@ -112,7 +125,7 @@ impl Decision {
         } else {
             Outcome::Run(Box::new(plan))
         };
-        Self { outcome, commit, config: Some(config), warnings: Vec::new() }
+        Self { outcome, commit, config: Some(config), warnings: Vec::new(), withdrawn: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pull requests without a comment, and what their runs left to be published.
 
-use super::{Configured, Decision, Gate, GateError, configuration};
+use super::{Configured, Decision, Gate, GateError, Outcome, Withdrawn, configuration};
 use crate::github::PullRequest;
 use crate::plan::{self, Facts, MeasuredBy};
 use crate::trigger::Decision as Decided;
@@ -25,21 +25,26 @@ pub(super) fn publish(gate: &Gate<'_>, run: &WorkflowRun) -> Result<Decision, Ga
         return Ok(Decision::nothing("the workflow did not end a run for a pull request"));
     }
     let Some(place) = &run.head_repository else {
-        return Ok(Decision::nothing("the repository that the pull request comes from is gone"));
+        let reason = "the repository that the pull request comes from is gone";
+        return Ok(withdrawn(run, None, Decision::nothing(reason).about(&run.head)));
     };
-    let found = gate.here()?.pull_request_of(place, &run.head_branch, &run.head)?;
-    let Some(pull) = found else {
+    let pulls = gate.here()?.pull_requests_of(place, &run.head_branch)?;
+    // One that was merged or closed meanwhile has been measured all the same.
+    let at_head = || pulls.iter().filter(|pull| pull.head == run.head);
+    let Some(pull) = at_head().find(|pull| pull.open).or_else(|| at_head().next()) else {
         let head = run.head.short();
-        let reason = format!("no open pull request stands at {head} any more");
-        return Ok(Decision::nothing(reason).about(&run.head));
+        let reason = format!("no pull request stands at {head} any more");
+        let pull = pulls.iter().find(|pull| pull.open).or(pulls.first());
+        return Ok(withdrawn(run, pull, Decision::nothing(reason).about(&run.head)));
     };
+    let pull = PullRequest { open: true, ..pull.clone() };
     let event = PullRequestEvent {
         action: "synchronize".to_owned(),
         number: pull.number,
         head: run.head.clone(),
         label: None,
     };
-    of_event(gate, &event, &pull, |facts| Facts {
+    let decision = of_event(gate, &event, &pull, |facts| Facts {
         event: run.event.clone(),
         run_number: Some(run.run_number),
         planned: run.began,
@@ -51,7 +56,19 @@ pub(super) fn publish(gate: &Gate<'_>, run: &WorkflowRun) -> Result<Decision, Ga
             succeeded: run.succeeded,
         }),
         ..facts
-    })
+    })?;
+    Ok(withdrawn(run, Some(&pull), decision))
+}
+
+/// Takes back what was said of a workflow while it ran, when nothing of it is published.
+fn withdrawn(run: &WorkflowRun, pull: Option<&PullRequest>, decision: Decision) -> Decision {
+    let is_nothing = matches!(decision.outcome, Outcome::Nothing(_));
+    let withdrawn = is_nothing.then(|| Withdrawn {
+        run_id: run.run_id,
+        commit: run.head.clone(),
+        pull_request: pull.map(|pull| pull.number),
+    });
+    Decision { withdrawn, ..decision }
 }
 
 fn of_event(

@@ -19,7 +19,7 @@ use crate::profile::view::difference::Presence;
 use crate::record::Record;
 
 pub use issue::{Standing, issue_body, issue_mark, issue_title};
-pub use state::{Grade, State, Told, bears, mark, superseded};
+pub use state::{Grade, State, Told, bears, mark, marked, superseded};
 
 /// The longest comment, in bytes: GitHub takes 65,536 characters.
 pub const COMMENT_BYTES_MAX: usize = 60_000;
@@ -167,7 +167,7 @@ pub fn running(mark: &str, running: &Running<'_>, state: &State) -> Result<Strin
     let text = engine.render("comment_running.md", &view)?;
     let mut parts = vec![part(text)];
     parts.extend(older(state, "", &engine)?);
-    Ok(whole(mark, state, &parts))
+    Ok(whole(mark, &state.waiting(running.workflow), &parts))
 }
 
 /// The comment when nothing of a run was published, for the reason `why`.
@@ -198,7 +198,7 @@ pub fn nothing(
     };
     let mut parts = vec![part(engine.render("comment_nothing.md", &view)?)];
     parts.extend(older(state, "", &engine)?);
-    Ok(whole(mark, state, &parts))
+    Ok(whole(mark, &state.waiting(None), &parts))
 }
 
 /// The comment when the run has ended. `state` is what it remembered before.

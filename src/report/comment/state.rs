@@ -51,6 +51,9 @@ pub struct Told {
 pub struct State {
     /// Results, the newest first.
     pub told: Vec<Told>,
+    /// The page of the workflow whose result is waited for; `None` when nothing is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<String>,
 }
 
 impl State {
@@ -72,14 +75,22 @@ impl State {
         self.told.iter().filter(move |told| told.run != run)
     }
 
-    /// With a result more.
+    /// Waiting for the result of a workflow.
+    #[must_use]
+    pub(super) fn waiting(&self, workflow: Option<&str>) -> Self {
+        let running = workflow.map(|page| page.chars().take(FIELD_MAX).collect());
+        Self { running, ..self.clone() }
+    }
+
+    /// With a result more. It waits for nothing.
     #[must_use]
     pub fn with(&self, mut told: Told) -> Self {
         for text in [&mut told.run, &mut told.commit, &mut told.words, &mut told.url] {
             *text = text.chars().take(FIELD_MAX).collect();
         }
         let others = self.others(&told.run).cloned();
-        Self { told: std::iter::once(told.clone()).chain(others).take(OLDER_MAX).collect() }
+        let all = std::iter::once(told.clone()).chain(others);
+        Self { told: all.take(OLDER_MAX).collect(), running: None }
     }
 
     /// Whether `told` is worse than the newest result of another run; `false` where there is none.
@@ -97,6 +108,14 @@ const END: &str = " -->";
 pub fn mark(job: &str, variant: Option<&str>) -> String {
     let name = serde_json::json!([job, variant]).to_string();
     format!("{MARK_START}{}{END}", STANDARD.encode(name))
+}
+
+/// The job and the variant in the mark of a comment that no newer one took the place of; `None` where
+/// there is no mark that can be read.
+pub fn marked(body: &str) -> Option<(String, Option<String>)> {
+    let (name, _) = body.strip_prefix(MARK_START)?.split_once(END)?;
+    let found = serde_json::from_slice(&STANDARD.decode(name).ok()?).ok()?;
+    Some(found).filter(|_| !body.contains(SUPERSEDED))
 }
 
 /// Whether a comment bears this mark and is not one that a newer one took the place of.

@@ -187,10 +187,11 @@ fn described(name: &str, number: &str, pull: &FakePull) -> Value {
 fn held(name: &str, repository: &FakeRepository, rest: &[&str], target: &str) -> Option<Reply> {
     let reply = match rest {
         ["pulls"] => {
-            let wanted = query(target, "head");
-            let pulls = repository.pulls.iter().filter(|(_, pull)| {
+            let (wanted, all) = (query(target, "head"), query(target, "state") == "all");
+            let pulls = repository.pulls.iter().rev().filter(|(_, pull)| {
                 let owner = pull.head_repository.unwrap_or_default().split('/').next();
-                pull.open && format!("{}:{}", owner.unwrap_or_default(), pull.head_ref) == wanted
+                let from = format!("{}:{}", owner.unwrap_or_default(), pull.head_ref);
+                (all || pull.open) && from == wanted
             });
             let pulls = pulls.map(|(number, pull)| described(name, &number.to_string(), pull));
             Reply::json(200, &Value::Array(pulls.collect()))
@@ -200,6 +201,10 @@ fn held(name: &str, repository: &FakeRepository, rest: &[&str], target: &str) ->
                 Some(text) => Reply { status: 200, headers: Vec::new(), body: text.clone() },
                 None => Reply::refusal(404, "Not Found"),
             }
+        }
+        ["commits", commit, "statuses"] => {
+            let newest = repository.statuses.iter().rev().filter(|(sha, _)| sha == commit);
+            page(newest.map(|(_, body)| body.clone()).collect(), target)
         }
         ["commits", reference] => {
             match repository.references.get(reference.replace("%2F", "/").as_str()) {
