@@ -22,7 +22,7 @@ use crate::config::{self, Config, Overrides};
 use crate::github::{Client, Reaction, RealPause, Settings, Token};
 use crate::model::names::CommitSha;
 use crate::model::status::Status;
-use crate::plan::Plan;
+use crate::plan::{Plan, PullRequest};
 use crate::record::canonical;
 use crate::report::answer;
 use crate::results::Results;
@@ -133,43 +133,49 @@ pub(super) fn decide(wants: &Wants<'_>, screen: &Screen) -> Result<Decision, Fai
         checkout,
     })
     .map(|mut decision| {
-        let told = begin(&github, (owner, name), &texts, &decision);
+        let told = tell_people(&github, (owner, name), &texts, &decision);
         decision.warnings.extend(told);
         decision
     })
     .map_err(|error| failure(&error))
 }
 
-/// Says under the pull request that its runs begin, or that a command was heard. Gives what could not be said.
-fn begin(
+/// Says under the pull request what was decided. Gives what could not be said.
+fn tell_people(
     github: &Settings,
     (owner, name): (&str, &str),
     texts: &BTreeMap<String, String>,
     decision: &Decision,
 ) -> Vec<String> {
-    let client = || Client::new(github.clone(), RealPause::new());
     let options = decision.config.as_ref().map(|config| config.report).unwrap_or_default();
-    let plan = match (&decision.outcome, &decision.withdrawn) {
+    let with = |say: &dyn Fn(&Conversation<'_>) -> Vec<String>| match Client::new(
+        github.clone(),
+        RealPause::new(),
+    ) {
+        Ok(client) => say(&Conversation::new(&client, owner, name, options)),
+        Err(error) => vec![error.to_string()],
+    };
+    match (&decision.outcome, &decision.withdrawn) {
         // What another workflow has measured is running no more.
-        (Outcome::Run(plan) | Outcome::Accept(plan), _) if plan.facts.measured_by.is_none() => plan,
-        (Outcome::Nothing(why), Some(withdrawn)) => {
-            return match client() {
-                Ok(client) => {
-                    Conversation::new(&client, owner, name, options).withdraw(withdrawn, why)
-                }
-                Err(error) => vec![error.to_string()],
+        (Outcome::Run(plan) | Outcome::Accept(plan), _) if plan.facts.measured_by.is_none() => {
+            let (Some(pull), Some(commit)) = (&plan.facts.pull_request, &plan.facts.commit) else {
+                return Vec::new();
             };
+            with(&|talk| begin(talk, texts, plan, pull, commit))
         }
-        _ => return Vec::new(),
-    };
-    let (Some(pull), Some(commit)) = (&plan.facts.pull_request, &plan.facts.commit) else {
-        return Vec::new();
-    };
-    let client = match client() {
-        Ok(client) => client,
-        Err(error) => return vec![error.to_string()],
-    };
-    let talk = Conversation::new(&client, owner, name, options);
+        (Outcome::Nothing(why), Some(withdrawn)) => with(&|talk| talk.withdraw(withdrawn, why)),
+        _ => Vec::new(),
+    }
+}
+
+/// Says that the runs of a pull request begin, or that a command was heard.
+fn begin(
+    talk: &Conversation<'_>,
+    texts: &BTreeMap<String, String>,
+    plan: &Plan,
+    pull: &PullRequest,
+    commit: &CommitSha,
+) -> Vec<String> {
     let workflow = Actions::from_variables(texts).and_then(|actions| actions.trigger().run_url);
     let asked_by = pull.comment.as_ref().map(|comment| comment.author.as_str());
     let mut troubles = Vec::new();
