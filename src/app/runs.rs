@@ -141,6 +141,8 @@ pub struct FoundRun {
     pub earlier: Result<Line, String>,
     /// What can be said of its numbers, or why nothing can.
     pub verdict: Result<RunVerdict, String>,
+    /// Lines of the index that cannot be read, and were passed over.
+    pub corrupt: Vec<String>,
 }
 
 /// Where a run was found.
@@ -314,10 +316,10 @@ fn from_bundle(
     };
     let bundle = bundle::read(folder)?;
     let line = Line::of(&bundle.record.record, "");
-    let (earlier, verdict) = match results {
+    let Beside { earlier, verdict, corrupt } = match results {
         None => {
             let none = || "there is no results repository".to_owned();
-            (Err(none()), Err(none()))
+            Beside { earlier: Err(none()), verdict: Err(none()), corrupt: Vec::new() }
         }
         Some(results) => beside(results, &bundle.record.record, &line, judging),
     };
@@ -329,26 +331,34 @@ fn from_bundle(
         record: bundle.record,
         earlier,
         verdict,
+        corrupt,
     })
 }
 
-/// What the repository holds beside a bundle: the earlier run, and the verdict.
-fn beside(
-    results: &Results,
-    record: &Record,
-    line: &Line,
-    judging: &Judging,
-) -> (Result<Line, String>, Result<RunVerdict, String>) {
+/// What a repository holds beside a bundle.
+struct Beside {
+    earlier: Result<Line, String>,
+    verdict: Result<RunVerdict, String>,
+    corrupt: Vec<String>,
+}
+
+fn beside(results: &Results, record: &Record, line: &Line, judging: &Judging) -> Beside {
+    let neither = |error, why: &str| Beside {
+        earlier: told_earlier(Err(error)),
+        verdict: Err(why.to_owned()),
+        corrupt: Vec::new(),
+    };
     let tip = match results.tip() {
         Ok(tip) => tip,
-        Err(error) => return (told_earlier(Err(error)), Err("it cannot be read".to_owned())),
+        Err(error) => return neither(error, "it cannot be read"),
     };
     match Index::new(&tip) {
-        Ok(mut index) => (
-            told_earlier(index.earlier(line)),
-            verdict::judge(&tip, &mut index, record, line, judging, None),
-        ),
-        Err(error) => (told_earlier(Err(error)), Err("its index cannot be read".to_owned())),
+        Ok(mut index) => Beside {
+            earlier: told_earlier(index.earlier(line)),
+            verdict: verdict::judge(&tip, &mut index, record, line, judging, None),
+            corrupt: index.corrupt().collect(),
+        },
+        Err(error) => neither(error, "its index cannot be read"),
     }
 }
 
@@ -390,6 +400,7 @@ fn from_tip(
         log_tail,
         earlier: told_earlier(index.earlier(&line)),
         verdict: verdict::judge(tip, index, &record.record, &line, judging, None),
+        corrupt: index.corrupt().collect(),
         record,
     })
 }

@@ -47,7 +47,10 @@ pub(super) fn bring(edge: &Edge, kind: Kind, args: &ForeignArgs) -> Result<u8, F
         return Ok(ExitCode::Done as u8);
     }
     let options = to.options(Identity::Claimed, edge);
-    let published = publish::put(edge, &bundles.folders, &mut to, options, &screen)?;
+    // The bundles are gone by then.
+    let again = "nothing is lost: what was to be brought in is as it was; once that is mended, import it again";
+    let published = publish::put(edge, &bundles.folders, &mut to, options, &screen)
+        .map_err(|failure| failure.with_help(again))?;
     if published.is_whole() { Ok(ExitCode::Done as u8) } else { Ok(ExitCode::NotPublished as u8) }
 }
 

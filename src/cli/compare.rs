@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::args::{CompareArgs, Format};
 use super::failure::Failure;
-use super::report::{internal, not_found, open};
+use super::report::{internal, not_found, open, tell_corrupt};
 use super::{Edge, print, print_json, publish};
 use crate::app::runs::{self, FoundRun};
 use crate::app::verdict;
@@ -23,6 +23,7 @@ pub(super) fn compare(edge: &Edge, args: &CompareArgs) -> Result<u8, Failure> {
     let find =
         |name| runs::find(name, results.as_ref(), &judging).map_err(|error| not_found(&error));
     let (before, after) = (find(&args.before)?, find(&args.after)?);
+    tell_corrupt(edge, &after);
     let (one, other) = (&before.record.record, &after.record.record);
     if !args.other_machines && !against::same_machines(one, other) {
         let message = format!(

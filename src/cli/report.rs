@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use super::args::{FailOn, Format, ReportArgs, Target};
 use super::destination::{self, Destination};
 use super::failure::{ExitCode, Failure};
+use super::screen::JobOutput;
 use super::{Edge, compare, print, print_json, publish};
 use crate::analysis::verdict::{RunVerdict, Severity};
 use crate::app::publish::Published;
 use crate::app::run::FinishedRun;
 use crate::app::runs::{self, FindError, FoundRun, Place};
 use crate::app::verdict;
+use crate::app::watch::Watch;
 use crate::config::Config;
 use crate::profile::model::Profile;
 use crate::record::index::Line;
@@ -124,6 +126,7 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
     let find =
         |name| runs::find(name, results.as_ref(), &judging).map_err(|error| not_found(&error));
     let found = find(&args.run)?;
+    tell_corrupt(edge, &found);
     if let Some(name) = &args.against {
         return compare::lay(&find(name)?, &found, &config, args.format);
     }
@@ -143,6 +146,12 @@ pub(super) fn report(edge: &Edge, args: &ReportArgs) -> Result<u8, Failure> {
     }
     show(&Shown::of_found(&found), args.format)?;
     Ok(code as u8)
+}
+
+/// Says which lines of the index were passed over on the way to a run.
+pub(super) fn tell_corrupt(edge: &Edge, found: &FoundRun) {
+    let screen = edge.screen(JobOutput::Kept);
+    found.corrupt.iter().for_each(|line| screen.warn(line));
 }
 
 pub(super) fn internal(error: &dyn std::error::Error) -> Failure {

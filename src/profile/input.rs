@@ -20,6 +20,8 @@ pub(super) struct Input<'s> {
     taken: u64,
     limit: u64,
     ended: bool,
+    /// Met while the start was looked at; it is met again when what came before it was read.
+    late: Option<Fault>,
     /// Whether a gzip layer was undone.
     pub(super) gzipped: bool,
 }
@@ -32,9 +34,21 @@ impl<'s> Input<'s> {
         let gzipped = head.starts_with(&[0x1f, 0x8b]);
         let source: Box<dyn Read + 's> =
             if gzipped { Box::new(MultiGzDecoder::new(plain)) } else { Box::new(plain) };
+        let buffer = Vec::new();
         let mut input =
-            Self { source, buffer: Vec::new(), start: 0, taken: 0, limit, ended: false, gzipped };
-        while input.buffer.len() < PREFIX && input.fill()? {}
+            Self { source, buffer, start: 0, taken: 0, limit, ended: false, late: None, gzipped };
+        while input.buffer.len() < PREFIX {
+            match input.fill() {
+                Ok(true) => {}
+                Ok(false) => break,
+                // What came before tells the format of a damaged file.
+                Err(fault) if !input.buffer.is_empty() => {
+                    input.late = Some(fault);
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
         Ok(input)
     }
 
@@ -79,6 +93,9 @@ impl<'s> Input<'s> {
     }
 
     fn fill(&mut self) -> Result<bool, Fault> {
+        if let Some(fault) = self.late.take() {
+            return Err(fault);
+        }
         if self.ended {
             return Ok(false);
         }

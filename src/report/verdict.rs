@@ -54,6 +54,11 @@ pub(crate) fn sentences(verdict: &RunVerdict) -> Vec<String> {
     verdict.metrics.iter().map(sentence).collect()
 }
 
+/// Whether anything was told from evidence.
+pub(crate) fn is_told(verdict: &RunVerdict) -> bool {
+    verdict.metrics.iter().any(|metric| !matches!(metric.evidence, Evidence::Missing(_)))
+}
+
 fn name(metric: &MetricVerdict) -> String {
     plain::name(&label_of(&metric.metric))
 }
@@ -87,10 +92,18 @@ fn sentence(metric: &MetricVerdict) -> String {
 fn missing_words(metric: &MetricVerdict, missing: Missing) -> String {
     let name = name(metric);
     match missing {
-        Missing::Value => format!("{name}: the run has no such number."),
+        Missing::Value => format!("{name}: the run's record has no such number."),
         Missing::Earlier => format!("{name}: the first of its history, nothing to compare with."),
         Missing::Runs(runs) => {
             let runs = plural(runs, "run");
+            if is_beyond(metric) {
+                let (value, level) = (metric.value.unwrap_or_default(), level(metric));
+                let amount = |value| amount(value, &metric.unit);
+                let (value, level) = (amount(value), amount(level));
+                return format!(
+                    "{name}: {value} after {level}; too few runs ({runs}) to tell a change from chance."
+                );
+            }
             match reach(metric) {
                 Some(reach) => format!("{name}: too few runs ({runs}), I would have seen {reach}."),
                 None => format!("{name}: too few runs ({runs}) to know how much they differ."),
@@ -103,14 +116,25 @@ fn unchanged(metric: &MetricVerdict) -> String {
     let name = name(metric);
     match reach(metric) {
         Some(reach) => format!("{name}: no change that would show; {reach} would."),
+        None if metric.value != Some(level(metric)) => format!("{name}: no change worth telling."),
         None => format!("{name}: no change."),
     }
 }
 
-/// The change that the limits would have shown.
+fn level(metric: &MetricVerdict) -> f64 {
+    metric.baseline.as_ref().map_or(0.0, |baseline| baseline.level)
+}
+
+/// Whether the value lies beyond what limits of too few runs let expect.
+fn is_beyond(metric: &MetricVerdict) -> bool {
+    let Some((value, limits)) = metric.value.zip(metric.limits) else { return false };
+    !(limits.low..=limits.high).contains(&value)
+}
+
+/// The change that would have been told: one beyond the limits that is worth telling, too.
 fn reach(metric: &MetricVerdict) -> Option<String> {
     let limits = metric.limits?;
-    let reach = limits.high - limits.level;
+    let reach = (limits.high - limits.level).max(metric.bounds.least.least(limits.level));
     match limits.scale {
         _ if !reach.is_finite() || reach <= 0.0 => None,
         // More than ten times the level is no help to know of.
@@ -121,7 +145,7 @@ fn reach(metric: &MetricVerdict) -> Option<String> {
 }
 
 fn moved(metric: &MetricVerdict) -> String {
-    let (name, level) = (name(metric), metric.baseline.as_ref().map_or(0.0, |b| b.level));
+    let (name, level) = (name(metric), level(metric));
     let now = match (metric.evidence, metric.ratio) {
         (Evidence::ChangePoint { .. } | Evidence::Provisional, Some(ratio)) => level * ratio,
         _ => metric.value.unwrap_or(level),
@@ -224,4 +248,66 @@ fn metric_json(metric: &MetricVerdict) -> Value {
         "ignored": metric.ignored,
         "words": sentence(metric),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::history::judgement::Limits;
+    use crate::analysis::verdict::{Baseline, Bounds};
+    use crate::model::metric::Unit;
+
+    /// What is said of a value after a level of 100 s, whose runs lay within 1 s of it.
+    fn said(value: f64, least: Effect, evidence: Evidence) -> String {
+        let (word, scale) = (Word::Unchanged, Scale::Ratio);
+        sentence(&MetricVerdict {
+            metric: "cpu_time".to_owned(),
+            unit: Unit::Seconds,
+            word,
+            evidence,
+            value: Some(value),
+            baseline: Some(Baseline {
+                level: 100.0,
+                runs: 4,
+                commit: None,
+                path: "runs/4".to_owned(),
+                is_ancestor: false,
+            }),
+            ratio: Some(value / 100.0),
+            limits: Some(Limits {
+                points: 4,
+                level: 100.0,
+                low: 99.0,
+                high: 101.0,
+                enough: false,
+                scale,
+                error: 0.01,
+            }),
+            p: None,
+            severity: Severity::Quiet,
+            bounds: Bounds { least, warn: least, fail: least },
+            caveats: Vec::new(),
+            ignored: None,
+        })
+    }
+
+    #[test]
+    fn no_change_is_named_that_would_not_have_been_told() {
+        let few = Evidence::Missing(Missing::Runs(4));
+        let share = Effect::share;
+        let lines = [
+            said(100.5, share(0.0), Evidence::Within),
+            said(130.0, share(0.4), Evidence::Within),
+            said(100.5, share(0.02), few),
+            said(129.0, share(0.02), few),
+        ];
+        let told: Vec<&str> =
+            lines.iter().map(|line| line.split(" Baseline").next().unwrap_or(line)).collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        CPU time: no change that would show; 1.0 % would.
+        CPU time: no change that would show; 40 % would.
+        CPU time: too few runs (4 runs), I would have seen 2.0 %.
+        CPU time: 2 min 09 s after 100 s; too few runs (4 runs) to tell a change from chance.
+        ");
+    }
 }

@@ -459,3 +459,18 @@ fn what_is_enormous_is_bounded_and_keeps_its_sum() {
     assert_eq!(reading.series[0].value.len(), 100);
     assert!(reading.notices[0].starts_with("4900 points"), "{:?}", reading.notices);
 }
+
+#[test]
+fn a_damaged_gzip_still_tells_what_it_holds() {
+    for (name, kind) in [
+        ("memray.speedscope.json", Kind::Speedscope),
+        ("pyinstrument.json", Kind::PyinstrumentJson),
+        ("perf-python.collapsed", Kind::Collapsed),
+        ("node.cpuprofile", Kind::CpuProfile),
+    ] {
+        let whole = gz(&support::bytes(name));
+        let error = look(name, &whole[..whole.len() * 3 / 4]).expect_err("it is cut");
+        assert_eq!(error.format, Some(kind), "{name}: {error}");
+        assert!(error.to_string().contains("gzip"), "{error}");
+    }
+}

@@ -61,13 +61,6 @@ pub enum SeriesError {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Json {
-    List(Vec<Option<f64>>),
-    Object(Columns),
-}
-
 /// The object form; other keys are the user's own.
 #[derive(Deserialize)]
 struct Columns {
@@ -97,11 +90,12 @@ pub fn read(bytes: &[u8]) -> Result<SeriesFile, SeriesError> {
 }
 
 fn of_json(text: &str) -> Result<SeriesFile, SeriesError> {
-    let columns = match serde_json::from_str(text)? {
-        Json::List(values) => {
-            Columns { values, machine: None, commit: None, time: None, exact: None }
-        }
-        Json::Object(columns) => columns,
+    // Told apart by hand: so the error says what is wrong, and where.
+    let columns = if text.starts_with('[') {
+        let values = serde_json::from_str(text)?;
+        Columns { values, machine: None, commit: None, time: None, exact: None }
+    } else {
+        serde_json::from_str(text)?
     };
     let count = columns.values.len();
     let named = |name, list: Option<Vec<Value>>| match list {

@@ -43,6 +43,12 @@ impl Effect {
         Self { relative: Some(share), absolute: None }
     }
 
+    /// The smallest change of the level `from` that is worth telling, in the metric's unit.
+    pub fn least(self, from: f64) -> f64 {
+        let share = self.relative.map_or(0.0, |share| share * from.abs());
+        share.max(self.absolute.unwrap_or(0.0))
+    }
+
     /// Whether a change from `from` to `to` is worth telling; no change never is.
     pub fn is_reached(self, from: f64, to: f64) -> bool {
         let difference = (to - from).abs();

@@ -73,7 +73,13 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn judge(&self, verdict: &mut MetricVerdict) {
         let before = self.before();
-        let others = self.of_other_commits(&before);
+        let nearest = self.of_other_commits(&before);
+        let news = self.news(&before);
+        // The level that a run brings news of a change from is the one before that change.
+        let others = match news.and_then(|(change, _)| change.after) {
+            Some(after) => before[..=after.min(before.len() - 1)].to_vec(),
+            None => nearest.clone(),
+        };
         let judgement = self.of_runs(&others);
         verdict.bounds = Bounds::of(self.rule, &verdict.unit, judgement.exact);
         let Some(level) = judgement.levels.last() else {
@@ -89,9 +95,10 @@ impl Judge<'_> {
             is_ancestor: self.is_ancestor(last.line),
         });
         verdict.ratio = ratio(level.value, self.entry.value());
-        self.caveats(last.line, verdict);
+        let nearest = nearest.iter().rev().find(|run| run.entry.is_some()).unwrap_or(&last);
+        self.caveats([last.line, nearest.line], verdict);
         verdict.limits = judgement.limits;
-        if let Some((change, attributed)) = self.news(&before) {
+        if let Some((change, attributed)) = news {
             told(&change, attributed, verdict);
         } else {
             self.by_limits(&others, &judgement, verdict);
@@ -194,7 +201,9 @@ impl Judge<'_> {
                 verdict.ratio = ratio(then.value(), value);
                 Evidence::Provisional
             }
-            _ => Evidence::Missing(Missing::Runs(judgement.judged)),
+            _ => {
+                Evidence::Missing(Missing::Runs(judgement.levels.last().map_or(0, |at| at.points)))
+            }
         };
     }
 
@@ -214,18 +223,23 @@ impl Judge<'_> {
             .count()
     }
 
-    fn caveats(&self, last: &Line, verdict: &mut MetricVerdict) {
+    /// `held_against` are the level's newest run and the newest of all, which is another one where
+    /// the run is news of a change.
+    fn caveats(&self, held_against: [&Line; 2], verdict: &mut MetricVerdict) {
         let run = self.run;
-        let same_commit = run.commit.is_some() && run.commit == last.commit;
-        let other = machine(run) != machine(last);
-        let is_last =
-            |known: &[CommitSha]| last.commit.as_ref().is_some_and(|sha| known.contains(sha));
+        let [_, nearest] = held_against;
+        let same_commit = run.commit.is_some() && run.commit == nearest.commit;
+        let other = machine(run) != machine(nearest);
+        let is_of = |known: &[CommitSha]| {
+            let mut commits = held_against.iter().filter_map(|line| line.commit.as_ref());
+            commits.any(|sha| known.contains(sha))
+        };
         let found = [
             (!run.disturbed.is_empty(), Caveat::Disturbed),
             (other, Caveat::OtherMachine),
             (same_commit, Caveat::SameCommit),
-            (!same_commit && is_last(&self.facts.same_trees), Caveat::SameTree),
-            (is_last(&self.facts.unchanged_since), Caveat::NothingChanged),
+            (!same_commit && is_of(&self.facts.same_trees), Caveat::SameTree),
+            (is_of(&self.facts.unchanged_since), Caveat::NothingChanged),
         ];
         verdict.caveats.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, what)| what));
     }

@@ -171,7 +171,7 @@ pub enum Missing {
     Value,
     /// It is the first of its history.
     Earlier,
-    /// The history has too few runs.
+    /// The level has too few runs: so many.
     Runs(usize),
 }
 

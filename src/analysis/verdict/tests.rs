@@ -57,6 +57,20 @@ fn the_first_runs_are_not_judged_and_say_what_would_show() {
 }
 
 #[test]
+fn too_few_runs_are_those_of_the_level() {
+    let mut lines = nights(20, 100.0);
+    lines.extend((20..32).map(|number| night(number, 170.0)));
+    lines.extend((32..35).map(|number| night(number, 100.0)));
+    let of_level = |found: &RunVerdict| found.metrics[0].baseline.as_ref().unwrap().runs;
+    // A branch's run brings no news of a change: it is held against the newest level.
+    let mut beside = night(35, 130.0);
+    "pull_request".clone_into(&mut beside.event);
+    let found = judged(&lines, &beside);
+    assert_eq!(of_level(&found), 3);
+    assert_eq!(found.metrics[0].evidence, Evidence::Missing(Missing::Runs(3)));
+}
+
+#[test]
 fn a_run_within_its_limits_is_unchanged() {
     let found = judged(&nights(20, 100.0), &night(20, 100.0));
     assert_eq!(found.word, Word::Unchanged);
@@ -97,6 +111,14 @@ fn the_words_of_a_step_night_by_night() {
         let run = night(number, 112.0);
         let found = judged(&lines, &run);
         said.push((found.word, found.metrics[0].evidence, found.severity));
+        if number < 29 {
+            // Level, count and commit are of one level: the one before the step.
+            let metric = &found.metrics[0];
+            let baseline = metric.baseline.as_ref().unwrap();
+            assert_eq!((baseline.runs, baseline.path.as_str()), (20, "runs/19"), "{number}");
+            assert!((99.0..101.0).contains(&baseline.level), "{number}: {}", baseline.level);
+            assert_eq!(metric.limits.unwrap().points, 20, "{number}");
+        }
         lines.push(run);
     }
     let point = |state, runs| Evidence::ChangePoint { state, runs };

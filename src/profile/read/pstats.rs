@@ -201,14 +201,15 @@ fn edge(caller: u32, callee: u32, value: &Value, writer: Writer) -> Edge {
 fn tell(table: &TableBuilder, writer: Writer, reading: &mut Reading) {
     let (own, calls, primitive) = table.sums();
     let label = if writer == Writer::Traced { "traced_time" } else { "sampled_time" };
-    reading.metric(label, own, Unit::Seconds);
     if writer == Writer::Traced {
+        reading.exact(label, own, Unit::Seconds);
         for (label, value) in [("function_calls", calls), ("primitive_calls", primitive)] {
-            if let Some(metric) = reading.metric(label, value as f64, Unit::Count) {
+            if let Some(metric) = reading.exact(label, value as f64, Unit::Count) {
                 metric.better = Better::Neither;
             }
         }
     } else {
+        reading.metric(label, own, Unit::Seconds);
         reading.note("the times are sampled: calls were not counted");
     }
 }

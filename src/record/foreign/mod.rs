@@ -20,6 +20,7 @@ use super::{Metric, Notice};
 use crate::model::metric::{Better, Exactness, Unit};
 use crate::model::names::{CommitSha, METRIC_NAME_MAX, is_metric_name, job_name_from};
 use crate::model::param::Param;
+use crate::record::reading::named_numbers;
 
 /// Largest file that is read, in bytes.
 pub const FILE_MAX: u64 = 64 << 20;
@@ -202,8 +203,12 @@ fn fit_name(text: &str) -> String {
 }
 
 fn json(path: &str, bytes: &[u8]) -> Result<Value, ForeignError> {
-    serde_json::from_slice(bytes)
-        .map_err(|source| ForeignError::Json { path: path.to_owned(), source })
+    let read = match std::str::from_utf8(bytes) {
+        // Python writes `NaN` and `Infinity`; what they stand for has no number, and the rest has.
+        Ok(text) => serde_json::from_str(&named_numbers(text)),
+        Err(_) => serde_json::from_slice(bytes),
+    };
+    read.map_err(|source| ForeignError::Json { path: path.to_owned(), source })
 }
 
 fn object<'a>(

@@ -313,7 +313,7 @@ fn unquoted(text: &str) -> &str {
 
 /// Python and others write `NaN` and `Infinity`, which are no JSON. They become texts, so that
 /// the rest of the file is read and they are named where a number was expected.
-fn named_numbers(text: &str) -> Cow<'_, str> {
+pub(in crate::record) fn named_numbers(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return Cow::Borrowed(text);
     }

@@ -23,6 +23,7 @@ use crate::model::metric::Unit;
 use crate::model::param::Param;
 use crate::model::text::shown;
 
+pub(in crate::record) use document::named_numbers;
 pub use document::{FILE_MAX, Unreadable};
 pub use rule::{ReadAs, ReadRule};
 

@@ -300,7 +300,10 @@ impl Outcome {
         }
         if self.too_many > 0 {
             let more = self.too_many;
-            self.warn("read_too_many", format!("{told}: {more} more values were left out"));
+            self.warn(
+                "read_too_many",
+                format!("{told}: {more} more values were left out, `pick` names those that count"),
+            );
         }
         let missing = self.missing(rule);
         if self.found.is_empty() {

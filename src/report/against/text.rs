@@ -90,7 +90,7 @@ fn functions(text: &mut String, pairing: &Pairing, width: u16) {
     if told.functions.is_empty() {
         let _ = writeln!(
             text,
-            "\nFunctions, {} ({what}): none of {} changed beyond noise.",
+            "\nFunctions, {} ({what}): in none of {} did self change beyond noise.",
             pairing.label, told.quiet
         );
         return;

@@ -306,6 +306,10 @@ pub fn about(line: &Line) -> String {
     if line.profiler != "none" {
         parts.push(format!("profiler {}", plain::name(&line.profiler)));
     }
+    // The first one has been there before anybody spoke of workloads.
+    if line.workload != 1 {
+        parts.push(format!("workload {}", line.workload));
+    }
     if let Some(variant) = &line.variant {
         parts.push(format!("variant {}", plain::name(variant)));
     }

@@ -7,6 +7,7 @@ use super::moments::utc;
 use crate::model::metric::Unit;
 use crate::model::names::CommitSha;
 use crate::model::status::Status;
+use crate::record::layout::{run_path, start_of};
 use crate::record::{IMPORTED, Level, Record};
 use crate::report::link::Url;
 use crate::report::view::metrics::amount;
@@ -118,12 +119,22 @@ impl Verdict {
                 Said::Nothing(why) => ("Not judged", plain::line(why, 300)),
                 Said::Verdict(verdict) => {
                     sentences = verdict::sentences(verdict);
+                    sentences.extend(verdict::is_told(verdict).then(|| judged_again(record)));
                     (verdict::title(verdict.word), verdict::short(verdict))
                 }
             }
         };
         Self { word, why, sentences, earlier: earlier_cell(input) }
     }
+}
+
+/// How anybody comes to the same verdict, without a service.
+fn judged_again(record: &Record) -> String {
+    let path = run_path(record.commit.sha.as_ref(), start_of(record), &record.run.id);
+    let path = plain::line(&path, 300);
+    format!(
+        "To judge it again, in a clone of the results repository: perftrail report {path} --to ."
+    )
 }
 
 const fn ended(status: Status) -> &'static str {

@@ -20,6 +20,8 @@ use crate::source::files;
 const FILES_MAX: usize = 1000;
 /// So many unread files are told one by one.
 const TOLD_MAX: usize = 20;
+/// In names of profiles, for packed files that are damaged from the start.
+const NAMED: [&str; 6] = ["prof", ".pb.", "speedscope", "collapsed", "flame", "trace"];
 /// A series of the record has at most so many points.
 const POINTS_MAX: usize = 2000;
 
@@ -140,6 +142,10 @@ fn is_of_profiler(error: &ReadError, path: &str) -> bool {
     match &error.reason {
         Reason::Private { of_profiler, .. } => *of_profiler,
         Reason::Html { .. } => !is_page,
+        // Its content tells nothing.
+        Reason::Gzip { .. } | Reason::Cut { .. } if error.format.is_none() => {
+            lower.contains(".gz") && NAMED.iter().any(|word| lower.contains(word))
+        }
         _ => {
             error.format.is_some_and(|kind| kind.is_profile() && kind != Kind::Collapsed)
                 || (error.format == Some(Kind::Collapsed) && lower.contains("collapsed"))
