@@ -142,6 +142,8 @@ fn sweep(shared: &Shared) {
 struct Swept {
     /// Σ proportional memory, in bytes.
     sum: u64,
+    /// Σ resident size of those that were read, before any of them was.
+    before: u64,
     /// Σ resident size of those that were read, as each was read.
     resident: u64,
     /// Those that were read.
@@ -153,7 +155,9 @@ struct Swept {
 impl Swept {
     fn read(targets: Vec<Target>) -> Self {
         let mut swept = Self::default();
-        for target in targets {
+        // All before any: one may grow until its turn comes, and share what others had alone.
+        let sizes: Vec<u64> = targets.iter().map(|target| resident(target.pid)).collect();
+        for (target, before) in targets.into_iter().zip(sizes) {
             let pid = target.pid;
             if starttime(pid) != Some(target.starttime) {
                 continue;
@@ -161,6 +165,7 @@ impl Swept {
             if let Ok(text) = fs::read(format!("/proc/{pid}/smaps_rollup")) {
                 swept.sum += procfs::kib_field(&text, "Pss:").unwrap_or(0);
                 swept.resident += procfs::kib_field(&text, "Rss:").unwrap_or(0);
+                swept.before += before;
                 swept.read.push(pid);
             } else {
                 // Gone meanwhile, or of another user: then its resident size stands in.
@@ -177,14 +182,17 @@ impl Swept {
     /// Whether sizes changed while it read one process after the other. What a process shares with
     /// others then counts whole in one and in part in the others, and the sum is that of no moment.
     fn is_torn(&self) -> bool {
-        let page = rustix::param::page_size() as u64;
-        let resident = |pid: &i32| -> Option<u64> {
-            let text = fs::read(format!("/proc/{pid}/statm")).ok()?;
-            procfs::words(&text).nth(1).and_then(procfs::number::<u64>)
-        };
-        let now: u64 = self.read.iter().filter_map(resident).map(|pages| pages * page).sum();
-        now.abs_diff(self.resident) > TORN_MIN.max(self.resident / TORN_SHARE)
+        let now: u64 = self.read.iter().map(|pid| resident(*pid)).sum();
+        let allowed = TORN_MIN.max(self.resident / TORN_SHARE);
+        [self.before, self.resident].iter().any(|then| now.abs_diff(*then) > allowed)
     }
+}
+
+/// The resident size of a process, in bytes; 0 of one that is gone.
+fn resident(pid: i32) -> u64 {
+    let pages = |text: Vec<u8>| procfs::words(&text).nth(1).and_then(procfs::number::<u64>);
+    let pages = fs::read(format!("/proc/{pid}/statm")).ok().and_then(pages);
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
 /// How long threads ran and waited for a CPU, as last seen of each.
